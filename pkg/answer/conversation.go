@@ -139,8 +139,8 @@ func (a *Answerer) store(ctx context.Context, s session, question string, ans An
 }
 
 // recentTurns returns the newest turns that fit the token budget, starting with a question. It removes citations,
-// because their numbers refer to other documents. If even the last exchange is too long, it keeps the start of each
-// message, because the next question probably refers to it.
+// because their numbers refer to other documents. If even the last exchange is too long, recentTurns keeps the start of
+// each of its messages, because the next question probably refers to that exchange.
 func recentTurns(messages []domain.Message, budget int) []chat.Turn {
 	if budget <= 0 {
 		return nil

@@ -53,8 +53,8 @@ func (a *Answerer) lockConversation(ctx context.Context, conversationID string) 
 	}, nil
 }
 
-// renewLock renews the lock until ctx is done. If the catalog is down for long, the lock may expire before its question
-// is answered. At worst, this question is then missing from the next one's history.
+// renewLock renews the lock until ctx is done. If the catalog is down for long, the lock may expire before the question
+// is answered. At worst, the conversation's next question is then answered without this question in its history.
 func (a *Answerer) renewLock(ctx context.Context, conversationID, holder string) {
 	beat := time.NewTicker(a.opts.lockTime / 3)
 	defer beat.Stop()

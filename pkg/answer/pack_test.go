@@ -125,7 +125,8 @@ func TestTheWindowReservesTokensForTheAnswer(t *testing.T) {
 	}
 }
 
-// failing is a model that fails with the next error on each call, or answers if it is nil. The last error repeats.
+// failing is a model whose n-th call fails with steps[n], or succeeds if that is nil. Once the steps are used up, the
+// last one repeats.
 type failing struct {
 	steps   []error
 	prompts []chat.Prompt

@@ -21,8 +21,8 @@ func (a *Answerer) plan(ctx context.Context, req Request, stores []domain.Datast
 	}
 	asked := d.prompt.Search
 	reason := planner.Needed(asked, found)
-	// Fragments don't have to cover words from earlier questions, so if the query contains any, don't plan just because
-	// words are missing.
+	// Fragments don't have to contain the words added from earlier questions. So if the query contains such words,
+	// don't plan just because the fragments lack words of the query.
 	if reason == "" || reason == domain.PlanCoverage && asked != language.WithoutClientText(req.Query) {
 		return found, nil
 	}

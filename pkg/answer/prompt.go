@@ -43,8 +43,9 @@ type promptStyle struct {
 	raw    bool   // nothing is added to the user prompt
 }
 
-// style selects the templates. The request's override the agent's. In both, systemPrompt and userPrompt override the
-// deprecated promptType and promptTemplate. The table in TestPrompts lists the cases.
+// style selects the templates. Templates in the request override those of the agent. Within each of the two,
+// systemPrompt and userPrompt override the deprecated promptType and promptTemplate. The table in TestPrompts lists the
+// cases.
 func (r Request) style() promptStyle {
 	switch {
 	case r.SystemPrompt != nil || r.UserPrompt != nil:

@@ -155,8 +155,8 @@ const followUpShare = 0.6
 // the answerer checks that its quotations contain the question's words. See ADR 43.
 const quotableShare = 0.4
 
-// relevant returns the relevant fragments that fit the token budget, best first, with their further scores. A fragment
-// is relevant if it contains one of the codes or its relevance is at least bar.
+// relevant returns the relevant fragments that fit the token budget, best first, and their scores other than the final
+// one. A fragment is relevant if it contains one of the codes or its relevance is at least bar.
 func (a *Answerer) relevant(found retrieve.Result, bar float64, codes []string) (out []domain.Fragment, scores []chat.FragmentScores) {
 	budget := a.opts.ContextTokens
 	for i, f := range found.Fragments {

@@ -63,7 +63,8 @@ func (a *Answerer) translate(ctx context.Context, d *promptDraft, found []domain
 	return text
 }
 
-// translationTarget returns the English name of most fragments' language, or "" if the query is in it, too.
+// translationTarget returns the English name of the language in which most fragments are written. It returns "" if the
+// query is in that language, too, or if the query is short and its language is unknown.
 func translationTarget(query string, found []domain.Fragment) string {
 	count := make(map[analysis.Language]int)
 	best := analysis.Unknown

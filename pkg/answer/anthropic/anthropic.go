@@ -155,7 +155,7 @@ func (p *Provider) body(prompt chat.Prompt) (request, remote.Parameters) {
 	return body, sent
 }
 
-// ignoredParameters returns the API names of parameters in asked that sent lacks or changes.
+// ignoredParameters returns the API names of the parameters in `asked` that are missing or different in `sent`.
 func ignoredParameters(asked chat.Params, sent remote.Parameters) []string {
 	var out []string
 	_, warm := sent[temperature]

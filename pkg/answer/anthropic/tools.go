@@ -9,7 +9,8 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// typeToolUse is a tool call block's type, and the stop reason after one.
+// typeToolUse is the type of a content block that calls a tool. It is also the stop reason of a response that ends with
+// such a block.
 const typeToolUse = "tool_use"
 
 type tool struct {
@@ -46,8 +47,8 @@ func toolsOf(p chat.Params) ([]tool, *toolChoice) {
 	return tools, nil
 }
 
-// addToolTurn adds a turn with tool calls or a call's result. The API wants the results of one message's calls in one
-// message as well.
+// addToolTurn adds a turn that calls tools or contains a call's result. If one message calls several tools, the API
+// requires all results in one message, too.
 func addToolTurn(messages []message, t chat.Turn) []message {
 	if t.ResultOf != "" {
 		result := contentBlock{Type: "tool_result", ToolUseID: t.ResultOf, Content: t.Text}

@@ -31,8 +31,8 @@ var ErrTooLong = errors.New("the prompt is longer than the model's context windo
 
 // Models maps model names to models.
 type Models interface {
-	// Models returns the models to try for a model name from the API (see domain.ModelNames), in order; at least one.
-	// The next model is called if one fails without emitting text.
+	// Models returns the models for a model name from the API (see domain.ModelNames), in the order in which to try
+	// them. There is at least one. If a model fails without emitting text, the next one is called.
 	Models(name string) []Model
 }
 
@@ -60,7 +60,7 @@ type Prompt struct {
 	System   string // instructions, plus the documents unless a template puts them elsewhere
 	Messages []Turn // oldest first; the last one is the user's question, or the result of a tool call made for it
 
-	// The prompt's content again, for providers without a language model.
+	// These fields repeat the prompt's content for providers without a language model.
 	Question    string
 	Search      string // the search query; for a follow-up question, includes words from earlier questions
 	Earlier     []Turn // the conversation's earlier messages, oldest first

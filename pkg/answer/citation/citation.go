@@ -56,7 +56,8 @@ const (
 	maxMarkNumbers = 32
 )
 
-// Passed as the number of fragments to recognise every marker. No marker contains a larger number.
+// allFragments is passed as the number of fragments if every marker is to be recognised. No marker contains a larger
+// number.
 const allFragments = 999
 
 func newCitationFilter(given int) *citationFilter {
@@ -77,8 +78,9 @@ func Neutral(text string) string { return parenthesize.apply(text, allFragments)
 // Remove removes a document's markers, which would look like citations in a quotation.
 func Remove(text string) string { return remove.apply(text, allFragments) }
 
-// Without removes the markers from an answer based on this many fragments. A negative number means unknown, as when the
-// client stores the conversation; Without then removes anything that may be a marker.
+// Without removes the citation markers from an answer that is based on `sources` fragments. If that number is unknown,
+// as when the client stores the conversation, pass a negative number; Without then removes anything that may be a
+// marker.
 func Without(text string, sources int) string {
 	if sources < 0 {
 		sources = allFragments
@@ -184,7 +186,8 @@ func (c *citationFilter) read(s string, last bool) string {
 }
 
 // isText reports whether an apparent marker is ordinary text: a subscript, a list after an equals sign ("x = [5]"), or
-// a range beyond the number of fragments. Directly after a name, only brackets with a fragment's number are a marker.
+// a range beyond the number of fragments. Directly after a name, brackets are a marker only if they contain a
+// fragment's number.
 func (c *citationFilter) isText(m mark, space, after string) bool {
 	if m.ranged && slices.Max(m.numbers) > c.fragments {
 		return true
@@ -215,8 +218,8 @@ func (c *citationFilter) plainLength(s string) int {
 // mayOpen reports whether b may start a marker's opening bracket.
 func mayOpen(b byte) bool { return b == '[' || b == "【"[0] || b == "［"[0] }
 
-// isSpace reports whether b is white space that is removed with the marker after it. A tab may separate table cells, so
-// it is removed only if all markers are.
+// isSpace reports whether b is white space that is removed along with the marker after it. A tab may separate table
+// cells, so it is removed only by a filter that removes every marker.
 func (c *citationFilter) isSpace(b byte) bool { return b == ' ' || b == '\t' && c.action == remove }
 
 func (c *citationFilter) isFragmentNumber(n int) bool { return n >= 1 && n <= c.fragments }

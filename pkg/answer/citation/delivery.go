@@ -40,9 +40,9 @@ type Gate interface {
 // Use inserts a gate, which sees the provider's text before citations are checked and numbered.
 func (d *Delivery) Use(g Gate) { d.gate = g }
 
-// NewDelivery returns a Delivery for the answer to a prompt. It checks links unless the agent has no datastores, in
-// which case no document can have injected any. It checks them even if the prompt has no documents, because earlier
-// answers may contain text from documents.
+// NewDelivery returns a Delivery for the answer to a prompt. It checks links unless the agent has no datastores,
+// because then no document can have injected links. It checks links even if the prompt has no documents, because
+// earlier answers may contain text from documents.
 func NewDelivery(p chat.Prompt, emit func(string) error) *Delivery {
 	d := &Delivery{fragments: p.Fragments, stop: stopFilter{sequences: p.Params.Stop}, emit: emit}
 	if p.Params.ResponseFormat == nil {

@@ -8,7 +8,7 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// When a sentence counts as based on a fragment, and limits on the comparison.
+// Thresholds for deciding that a sentence is based on a fragment, and limits on how much is compared.
 const (
 	usedShare        = 0.6  // minimum share of the sentence's words found in the fragment, not counting function words
 	usedTerms        = 3    // a fragment must contain all words in a sentence with fewer words than this

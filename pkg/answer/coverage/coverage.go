@@ -95,7 +95,8 @@ type Words struct {
 }
 
 // Words returns a text's content words: all except function words, question words, framing words, and words for which
-// ignore returns true. Rare words weigh most. A synonym counts as analysis.SynonymWeight of the word.
+// ignore returns true. Rare words weigh most. If a fragment contains only a word's synonym, the word counts with the
+// fraction analysis.SynonymWeight.
 func (p *Page) Words(text string, ignore func(word string) bool) Words {
 	kept := strings.FieldsFunc(text, func(r rune) bool { return unicode.IsSpace(r) || strings.ContainsRune(`?!.,;:"()«»“”„`, r) })
 	lang := language.Detect(text)
@@ -149,8 +150,9 @@ func (w Words) Without(others Words) Words {
 	return out
 }
 
-// Best returns the largest share of words, by weight, that any single fragment contains. If context is not empty, only
-// fragments with at least the given share of it count. Best returns 0 if none do or words is empty.
+// Best returns the largest share of words, by weight, that any single fragment contains. If context is not empty, a
+// fragment counts only if it contains at least `share` of context. Best returns 0 if no fragment counts or words is
+// empty.
 func (p *Page) Best(words, context Words, share float64) float64 {
 	best := 0.0
 	for i := range p.fragments {

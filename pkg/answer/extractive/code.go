@@ -15,7 +15,7 @@ const (
 	maxCodeCharacters = 2000
 )
 
-// stretch is a fenced code block in a fragment, or the text between two of them.
+// stretch is a fenced code block in a fragment, or the text between two such blocks.
 type stretch struct {
 	text string
 	code bool

@@ -7,9 +7,9 @@ import (
 	"github.com/sluice/sluice/pkg/answer/language"
 )
 
-// concepts are common words in questions and column names in all supported languages, one concept per line. Words on a
-// line are related. Word vectors would relate few of them, and none across languages. Words with other common meanings
-// are omitted.
+// concepts are common words in questions and column names in all supported languages, one concept per line. Words on
+// the same line are related. The list is needed because word vectors relate few of these words, and none across
+// languages. Words that have other common meanings are omitted.
 const concepts = `
 	price prices cost costs kostet kosten preis preise prix coût coûte coûtent tarif precio precios cuesta cuestan prezzo costa preço custa prijs цена стоит стоимость
 	stock inventory lager lagerbestand bestand vorrätig existencias magazzino giacenza estoque voorraad склад

@@ -24,8 +24,8 @@ func (q question) withoutNames(about topics) topics {
 	return out
 }
 
-// If the topics that no page contains have this share of the total topic weight, not counting names and dispensable
-// words, the documents do not answer the question.
+// If the topics that no page contains have at least this share of the total topic weight, the documents do not answer
+// the question. Names and dispensable words don't count.
 const unheardShare = 0.25
 
 // lacksSubject reports whether the document with pages[at] lacks what the question is about:

@@ -38,9 +38,9 @@ const (
 )
 
 const (
-	// Quoted sentences may score this much less than the best one.
+	// A quoted sentence's score may be at most this much lower than the best sentence's.
 	nearBest = 2.5
-	// A sentence that shares more than this fraction of its words is a repetition.
+	// A sentence that has more than this fraction of its words in common with another sentence repeats it.
 	sameTerms = 0.7
 	// If the best quotation is a row or entry, others are quoted only if their share of the question's words is at
 	// least this fraction of the best one's.
@@ -134,8 +134,9 @@ func (e *Provider) find(ctx context.Context, p chat.Prompt, say phrases) (out fi
 	return out, nil
 }
 
-// partPrompt returns the prompt for the i-th of n parts of a question. Any words from earlier questions are added to
-// its search query, too. The fragments have their scores from the search for this part, if there was one.
+// partPrompt returns the prompt for the i-th of n parts of a question. If words from earlier questions were added to
+// the whole question's search query, they are added to the part's query, too. If the part was searched for separately,
+// the fragments get their scores from that search.
 func partPrompt(p chat.Prompt, part syntax.Part, i, n int) chat.Prompt {
 	earlier, ok := strings.CutSuffix(p.Search, p.Question)
 	if !ok {
@@ -222,8 +223,9 @@ func (e *Provider) findAnswer(ctx context.Context, p chat.Prompt, pages []page, 
 	return out, nil
 }
 
-// inContext returns a selection with the quotes. If they are short and the best one is prose that lacks some topics, it
-// is replaced by the passage around it, up to a number of characters.
+// inContext returns a selection with the quotes. If the quotes are short and the best one is prose that lacks some
+// topics, the selection contains the passage around the best quote instead, which is at most `characters` characters
+// long.
 func (q question) inContext(quotes []sentence, pages []page, characters int) selection {
 	best := slices.MaxFunc(quotes, func(a, b sentence) int { return cmp.Compare(a.score, b.score) })
 	length := 0
@@ -301,8 +303,8 @@ func findingOf(parts []selection, pages []page) (out finding) {
 	return out
 }
 
-// quotesAnswer reports whether the quotations answer the question without their context. One is enough if it contains
-// most of the topics, is a block of code, or is a table row about the thing named in the question.
+// quotesAnswer reports whether the quotations answer the question without their context. A single quotation is enough
+// if it contains most of the topics, is a block of code, or is a table row about the thing named in the question.
 func (q question) quotesAnswer(quotes []sentence, pages []page, about topics) bool {
 	for _, s := range quotes {
 		if s.kind == partRow && isForm(strings.Split(columnsOf(s.text), "\n")) {
@@ -342,8 +344,9 @@ func (q question) quotesOutside(quotes []sentence, in passage, pages []page, tok
 	})
 }
 
-// hasDistinctiveTopic reports whether a sentence contains a topic that is neither a name nor in the headings, because
-// just repeating a company's name, for example, answers nothing. If there are no such topics, any topic will do.
+// hasDistinctiveTopic reports whether a sentence contains a topic that is neither a name nor in the headings. A
+// sentence that just repeats a company's name, for example, answers nothing. If the question has no such topics, any
+// topic will do.
 func (q question) hasDistinctiveTopic(s sentence, pages []page, about topics) bool {
 	return q.coverageOf(q.distinctive(pages[s.fragment], about), s.said) > 0
 }
@@ -359,8 +362,8 @@ func (e *Provider) analyse(ctx context.Context, p chat.Prompt, fragments []domai
 	return q, nil
 }
 
-// bestScore returns the best page's score. For the whole question, that is the first page, but for a part it may be
-// another.
+// bestScore returns the best page's score. For the whole question, the best page is the first one, but for a part of
+// the question, it may be another page.
 func bestScore(pages []page) (best float64) {
 	for _, p := range pages {
 		best = max(best, p.fragment.Score)

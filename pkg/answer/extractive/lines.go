@@ -18,7 +18,7 @@ const (
 	maxTakenCharacters = 400
 )
 
-// Shorter lines, in characters, are not wrapped prose but code, list entries or verse.
+// Lines with fewer characters than this are not wrapped prose but code, list entries or verse.
 const shortLine = 40
 
 // Markup that a browser would fetch or follow, and its replacement in quotations.

@@ -10,8 +10,8 @@ import (
 	"github.com/sluice/sluice/pkg/analysis"
 )
 
-// evidenceOf computes how well part of a fragment matches the question. own is its wording, before that of the previous
-// sentence, and heading that of all headings above it.
+// evidenceOf computes how well part of a fragment matches the question. own is the part's text, before is the previous
+// sentence, and heading contains all headings above the part.
 func (q question) evidenceOf(own, before, heading wording) (e evidence) {
 	for i, w := range q.weights {
 		w /= q.total
@@ -29,8 +29,9 @@ func (q question) evidenceOf(own, before, heading wording) (e evidence) {
 	return e
 }
 
-// lacksNames returns the negated share of the question's names that a fragment lacks. coded means that a number or code
-// is among them. The fragment is then about another model, year or version and does not answer the question.
+// lacksNames returns the share of the question's names that a fragment lacks, as a negative number. coded means that
+// one of the lacking names is a number or code. The fragment is then about another model, year or version and does not
+// answer the question.
 func (q question) lacksNames(whole, heading wording) (share float64, coded bool) {
 	names, lacking := 0.0, 0.0
 	for i, name := range q.names {
@@ -49,16 +50,18 @@ func (q question) lacksNames(whole, heading wording) (share float64, coded bool)
 	return -lacking / names, coded
 }
 
-// Minimum share of the question's other words in a row with all of its names; see question.identifies.
+// If a row contains all of the question's names, it must also contain this share of the question's other words; see
+// question.identifies.
 const halfHeld = 0.5
 
-// A text with this share of the question's words, names aside, doesn't have to contain the rarest one; see
-// question.isAboutSubject.
+// A text that contains this share of the question's words, not counting names, doesn't have to contain the rarest one;
+// see question.isAboutSubject.
 const nearlyAll = 0.75
 
 // isAboutSubject reports whether a row, an entry or a code block is about the question's subject. All of the question's
-// names must be in it, its heading or the previous sentence, which often announces code. So must the rarest other word,
-// unless the text and its heading contain nearly all of these words.
+// names must be in its text, its heading or the previous sentence, which often announces code. The rarest of the
+// question's other words must also be in one of these three, unless the text and its heading contain nearly all of the
+// other words.
 func (q question) isAboutSubject(own, before, heading wording) bool {
 	if q.unspaced { // terms are pairs of characters, many of which are not words, so none can be required
 		return true
@@ -84,13 +87,13 @@ func (q question) share(own, heading wording) float64 {
 }
 
 // identifies reports whether a row is about the thing named in the question and contains the requested information. The
-// row must contain all names from the question, and:
+// row must contain all names from the question. What else it must contain depends on the names:
 //
-//   - If no name is a code, half of the question's other words, along with a column named by one of them or a value
-//     of the requested kind.
-//   - If a name is a code, half of the other words.
-//   - If a name is a code and the row is not in the question's language, so that the other words can't match, just a
-//     value of the requested kind, if the question asks for one.
+//   - If no name is a code, the row must contain half of the question's other words. It must also have a column named
+//     by one of these words, or a value of the requested kind.
+//   - If a name is a code, half of the other words are enough.
+//   - If a name is a code and the row is not in the question's language, the other words can't match. If the question
+//     asks for a kind of value, the row must then contain such a value; otherwise, the names are enough.
 func (q question) identifies(p part, own wording, lang analysis.Language) bool {
 	if p.kind != partRow || !q.containsAll(q.names, own) {
 		return false
@@ -151,7 +154,8 @@ func (q question) matchDegree(t wording, i int) float64 {
 	return 0
 }
 
-// When stems count as forms of the same word. Stemmers leave some endings, such as those of Russian surnames.
+// Stems count as forms of the same word if they differ only in a short ending. Stemmers leave some endings, such as
+// those of Russian surnames.
 const (
 	minStem   = 5 // minimum number of characters that the stems have in common
 	maxEnding = 2 // maximum number of further characters of the longer stem

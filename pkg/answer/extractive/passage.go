@@ -152,8 +152,8 @@ func shownText(f domain.Fragment) string {
 	return text
 }
 
-// window returns the range of lines around the best match for the topics. It contains at most this many characters and,
-// if possible, only whole paragraphs.
+// window returns the range of lines around the best match for the topics. The range contains at most `characters`
+// characters and, if possible, only whole paragraphs.
 func (q question) window(p page, about topics, characters int) (begin, end int) {
 	if len(p.lines) == 0 {
 		return 0, 0
@@ -188,8 +188,8 @@ func (p page) length(begin, end int) (n int) {
 	return n
 }
 
-// grown extends a range of lines to at most this many characters: first to whole paragraphs, and then by a paragraph
-// after and before it in turn.
+// grown extends a range of lines up to a length of `characters` characters. It first extends the range to whole
+// paragraphs, and then by a paragraph after it and a paragraph before it in turn.
 func (p page) grown(begin, end, characters int) (int, int) {
 	for grown := true; grown; {
 		grown = false
@@ -212,8 +212,8 @@ func (p page) grown(begin, end, characters int) (int, int) {
 	return begin, end
 }
 
-// around returns the passage around a sentence, with at most this many characters, or false if no line of the page
-// contains the sentence's start.
+// around returns the passage around a sentence, with at most `characters` characters. It returns false if no line of
+// the page contains the sentence's start.
 func (p page) around(s sentence, characters int) (passage, bool) {
 	text := strings.Join(strings.Fields(s.text), " ")
 	for i, l := range p.lines {
@@ -291,8 +291,8 @@ const (
 	contextCharacters = 370 // maximum length of a passage around short quotations
 	shortQuotes       = 370 // quotations with fewer characters are shown with the text around them
 
-	// A sentence is quoted alone if it contains at least sureShare of the topics, or ownShare if it and its headings
-	// together contain at least titledShare.
+	// A sentence is quoted alone if it contains at least sureShare of the topics. ownShare of the topics is enough if
+	// the sentence and its headings together contain at least titledShare of the topics.
 	sureShare   = 0.6
 	ownShare    = 0.4
 	titledShare = 0.9
@@ -321,9 +321,10 @@ func (p page) tokens(of passage) int {
 	return n
 }
 
-// best returns the index of the page most likely to answer the question about these topics, or -1 if none is eligible.
-// cover is the share of the topics in the page and its headings. Scores are relative to the first page, the best for
-// the whole question. If that page doesn't answer a part, the scores therefore count more than the topics.
+// best returns the index of the page most likely to answer the question about these topics, or -1 if no page is
+// eligible. cover is the share of the topics that the page and its headings contain. A page is rated by its topics and
+// its score relative to pages[0], which is the best page for the whole question. If pages[0] has a low score for a part
+// of the question, the other pages' relative scores are high and count more than the topics.
 func (q question) best(pages []page, about topics) (at int, cover float64) {
 	at = -1
 	most := 0.0
@@ -340,7 +341,8 @@ func (q question) best(pages []page, about topics) (at int, cover float64) {
 }
 
 // passageFor returns the passage most likely to answer the question, or false if no page is eligible. part means that
-// the question is part of a larger one. The passage has at most this many characters, and fewer if it is prose.
+// the question is part of a larger one. The passage is at most `characters` characters long; prose passages are kept
+// shorter.
 func (q question) passageFor(pages []page, part bool, characters int) (passage, bool) {
 	about := q.topicsOf(q.text)
 	at, _ := q.best(pages, about)
@@ -364,7 +366,7 @@ func (p passage) adjoins(other passage) bool {
 	return p.fragment == other.fragment && p.begin <= other.end && other.begin <= p.end
 }
 
-// joined returns the shortest passage that contains both.
+// joined returns the shortest passage that contains both p and `other`, which must be in the same fragment.
 func (p passage) joined(other passage) passage {
 	return passage{fragment: p.fragment, begin: min(p.begin, other.begin), end: max(p.end, other.end)}
 }
@@ -438,7 +440,8 @@ func isForm(cells []string) bool {
 	return values > 0
 }
 
-// cellsOf returns the values in a "column: value; column: value" row, or false if the row has other columns.
+// cellsOf returns the values in a "column: value; column: value" row. It returns false if the row has a column that is
+// not among `columns`.
 func cellsOf(columns []string, row string) ([]string, bool) {
 	var out []string
 	for _, c := range columns {

@@ -11,9 +11,9 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// pick selects the sentences to quote, in reading order: fragments by rank, then by position. tokens limits their total
-// length, not counting the first. Sentences that address a language model are excluded, along with all that follow in
-// the same fragment.
+// pick selects the sentences to quote, in reading order: fragments by rank, then by position. tokens limits the
+// sentences' total length, not counting the first sentence. Sentences that address a language model are excluded, along
+// with all sentences after them in the same fragment.
 func pick(sentences []sentence, fragments []domain.Fragment, tokens int) []sentence {
 	sentences = slices.DeleteFunc(sentences, afterOrders(fragments))
 	sentences = candidates(sentences)
@@ -39,8 +39,8 @@ func pick(sentences []sentence, fragments []domain.Fragment, tokens int) []sente
 	return out
 }
 
-// inReadingOrder sorts sentences by fragment and position. The first fragment is that of sentences[0], which must be
-// the best sentence; the others follow by rank.
+// inReadingOrder sorts sentences by fragment and position. The fragment that contains sentences[0], which must be the
+// best sentence, comes first. The other fragments follow by rank.
 func inReadingOrder(sentences []sentence) {
 	best := sentences[0].fragment
 	rank := func(s sentence) int {

@@ -68,11 +68,12 @@ func wantIn(question string) want {
 	return wantAny
 }
 
-// isSelfExplanatory reports whether such values speak for themselves. "Lena (lena@example.org)", for example, answers a
-// question about Lena's mail address without the word "mail". But the text must contain her name.
+// isSelfExplanatory reports whether values of the kind w, such as mail addresses, speak for themselves. For example,
+// "Lena (lena@example.org)" answers a question about Lena's mail address without the word "mail". But the text must
+// contain her name.
 func (w want) isSelfExplanatory() bool { return w == wantPhone || w == wantMail }
 
-// covers reports whether the word says no more than which kind of value is requested, such as "price".
+// covers reports whether the word only says which kind of value is requested, as "price" does for amounts of money.
 func (w want) covers(word string) bool {
 	switch w {
 	case wantMoney:

@@ -23,8 +23,9 @@ type Question struct {
 	rewritten bool // whether a model wrote InContext
 }
 
-// New returns a question with its search queries. It gets a query in context if it refers to earlier messages, or if it
-// is short and contains no names, because it may then be about the previous question's subject.
+// New returns a question with its search queries. InContext is set if the question refers to earlier messages. It is
+// also set if the question is short and contains no names, because it may then be about the previous question's
+// subject.
 func New(asked string, history []chat.Turn) Question {
 	q := Question{Alone: language.WithoutClientText(asked), history: history}
 	previous := previousQuestion(history)
@@ -65,8 +66,9 @@ func (q Question) HasTopic() bool {
 	return !hasNoTopic(language.Words(q.Alone), language.Detect(q.Alone))
 }
 
-// Parts returns the retrieve.Request.Parts for InContext. It is empty, so that the search doesn't split the query, if
-// the question has a single part and words from an earlier question were added. Otherwise, it is nil.
+// Parts returns the retrieve.Request.Parts for InContext. It returns nil if a model rewrote the question or if the
+// question has several parts. Otherwise, it returns an empty list, so that the search doesn't split a query that
+// contains words from earlier questions.
 func (q Question) Parts() []string {
 	if q.rewritten || question.Parts(q.Alone) != nil {
 		return nil
@@ -84,16 +86,16 @@ const (
 	fewer        = 0.5  // in context, a coverage of at most this fraction of the other's is too little
 )
 
-// PrefersContext reports whether the search results in context fit the question better than those for the question
-// alone.
+// PrefersContext reports whether inContext, the search result in context, fits the question better than `alone`, the
+// result for the question alone.
 //
-// If the question lacks a subject ("how much does it weigh?", "and in winter?"), inContext fits better unless only
-// alone covers the question's content words. If the question may have a subject of its own ("and what does JIT mean?"),
-// inContext fits better in two cases:
+// If the question lacks a subject ("how much does it weigh?", "and in winter?"), inContext fits better unless `alone`
+// covers the question's content words and inContext does not. If the question may have a subject of its own ("and what
+// does JIT mean?"), inContext fits better in two cases:
 //
-//   - One of its fragments is about the earlier subject and covers the question's content words about as well as
-//     alone's best fragment does.
-//   - The question refers back or was rewritten, and alone does not cover its content words.
+//   - A fragment in inContext is about the earlier subject and covers the question's content words about as well as the
+//     best fragment in `alone` does.
+//   - The question refers back or was rewritten, and `alone` does not cover its content words.
 func (q Question) PrefersContext(alone, inContext retrieve.Result) bool {
 	a, c := coverage.Read(alone), coverage.Read(inContext)
 	words := c.Words(q.Alone, refersOrContinues)

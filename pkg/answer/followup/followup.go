@@ -26,8 +26,8 @@ const (
 // Maximum number of earlier questions to search for a follow-up's topic.
 const maxLinks = 5
 
-// searchQuery adds the earlier questions' topic to the question. Without it, a search for a short question that refers
-// back ("and how does it close?") rarely finds the right passage.
+// searchQuery adds the topic of earlier questions to the question. Without that topic, a search for a short question
+// that refers back ("and how does it close?") rarely finds the right passage.
 func searchQuery(question string, history []chat.Turn) string {
 	topic := topicOf(history, question)
 	// Count characters after normalisation, as Retrieve does for its limit. Only the question has been checked against
@@ -40,8 +40,9 @@ func searchQuery(question string, history []chat.Turn) string {
 	return strings.TrimSpace(topic + " " + question)
 }
 
-// topicOf returns a follow-up question's topic: whatever still applies (see contextOf) of the last question that stands
-// alone or contains a name, and any later questions that don't refer back.
+// topicOf returns a follow-up question's topic. It goes back to the last question that stands alone or contains a name,
+// and takes the part of it that still applies (see contextOf). To this part, it appends later questions that don't
+// contain a reference themselves.
 func topicOf(history []chat.Turn, question string) string {
 	topic, links := "", 0
 	for _, t := range slices.Backward(history) {
@@ -60,9 +61,11 @@ func topicOf(history []chat.Turn, question string) string {
 	return strings.TrimSpace(topic)
 }
 
-// contextOf returns the part of an earlier question that applies to a follow-up: without its names if the follow-up
-// contains a new name, which replaces them; only its names if the follow-up contains a pronoun, which stands for them;
-// and otherwise all of it.
+// contextOf returns the part of an earlier question that applies to a follow-up:
+//
+//   - If the follow-up contains a new name, which replaces the earlier ones, everything but the names.
+//   - If the follow-up contains a pronoun, which stands for the names, only the names.
+//   - Otherwise, the whole question.
 func contextOf(previous, question string) string {
 	old := language.Names(previous)
 	switch {
@@ -119,8 +122,8 @@ func refersBack(question string, previous analysis.Language) bool {
 	return false
 }
 
-// A question that begins with "and" continues the previous question only if it has at most this many topic words. With
-// more, it has its own subject: "And what does trace-based compilation mean?"
+// A question that begins with "and" continues the previous question only if it has at most this many topic words. A
+// question with more topic words has its own subject: "And what does trace-based compilation mean?"
 const borrowingTopics = 2
 
 // countTopicWords counts the words that are neither question words nor framing words nor function words in these

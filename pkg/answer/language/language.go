@@ -98,8 +98,9 @@ func Detect(question string) analysis.Language {
 	return best // for inconclusive text, analysis.Detect also returns English
 }
 
-// PhrasesFor returns the phrases in the question's language or, if that is unclear, in that of the latest earlier
-// question where it is clear. Failing that, it uses the language that all fragments share, or else English.
+// PhrasesFor returns the phrases in the question's language. If that language is unclear, it uses the language of the
+// latest earlier question whose language is clear. If there is no such question, it uses the language that all
+// fragments share, or else English.
 func PhrasesFor(question string, history []chat.Turn, fragments []domain.Fragment) Phrases {
 	lang := Detect(question)
 	for _, t := range slices.Backward(history) {
@@ -130,8 +131,8 @@ const (
 	plainShare = 0.15
 )
 
-// plainLanguage returns a fragment's language, judging by its words, or the datasource's language if they are
-// inconclusive. It may be "".
+// plainLanguage returns a fragment's language, judging by its words. If the words are inconclusive, it returns the
+// datasource's language, which may be "".
 func plainLanguage(f domain.Fragment) analysis.Language {
 	lang := analysis.Detect(f.Text)
 	if _, latin := functionWords[lang]; !latin && lang != analysis.Unknown {

@@ -68,7 +68,7 @@ func set(body map[string]any, sent remote.Parameters, asked chat.Params) {
 	}
 }
 
-// ignoredParameters returns the API names of parameters in asked that sent lacks or changes.
+// ignoredParameters returns the API names of the parameters in `asked` that are missing or different in `sent`.
 func ignoredParameters(asked chat.Params, sent remote.Parameters) []string {
 	var out []string
 	missing := func(name, field string, v *float64) {

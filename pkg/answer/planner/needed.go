@@ -22,12 +22,12 @@ const (
 	coversPlain   = 0.34 // for any other question or part of a question
 )
 
-// Needed returns why the model should plan the searches for a question, or "" if it shouldn't. found is the search
-// result for the question and, if its syntax splits it, for its parts.
+// Needed returns why the model should plan the searches for a question, or "" if it shouldn't. found is the result of
+// the search for the question. If the question's syntax splits it into parts, that search covered the parts as well.
 //
 // Most questions need no plan, because a single fragment contains all their words or their syntax splits them into
-// parts. A question in another language than the documents gets none either, because its words can't be compared with
-// theirs.
+// parts. A question in another language than the documents gets no plan either, because its words can't be compared
+// with those of the documents.
 func Needed(asked string, found retrieve.Result) domain.PlanReason {
 	page := coverage.Read(found)
 	words := page.Words(asked, nil)
@@ -80,8 +80,8 @@ var unspacedComparisons = []string{"比较", "区别", "差异", "違い", "比�
 // Minimum number of words before a relative pronoun. Closer to the start, words such as "who" are interrogatives.
 const minBeforeRelative = 3
 
-// hasRelativeClause reports whether a question contains a relative clause ("the company that built the lock"). It then
-// often takes two searches: one for what the clause describes, and one for everything else.
+// hasRelativeClause reports whether a question contains a relative clause ("the company that built the lock"). Such a
+// question often takes two searches: one for what the clause describes, and one for everything else.
 func hasRelativeClause(asked string, lang analysis.Language) bool {
 	pronouns, known := relatives[lang]
 	if !known {
@@ -108,6 +108,6 @@ var relatives = map[analysis.Language]map[string]bool{
 	"ru": wordset.Of(`который которая которое которые которого которой которым`),
 }
 
-// needsComma lists the languages whose relative clauses follow a comma. Without one, their relative pronouns are
-// something else, such as articles.
+// needsComma lists the languages whose relative clauses follow a comma. If there is no comma before it, a relative
+// pronoun in these languages is something else, such as an article.
 var needsComma = map[analysis.Language]bool{"de": true, "ru": true}

@@ -84,7 +84,7 @@ var (
 	errTokensExhausted = errors.New("the model used all its tokens before it began to answer")
 )
 
-// Maximum number of retries after ErrAdjusted. Each usually drops one parameter.
+// Maximum number of retries after ErrAdjusted. Each of these retries usually omits one more parameter.
 const maxAdjustments = 10
 
 // Complete calls ask until the answer begins to arrive or a retry is pointless. It retries temporary errors
@@ -144,7 +144,7 @@ func (c *Caller) Complete(ctx context.Context, prompt chat.Prompt, emit func(str
 
 // Reply collects the response of one attempt.
 type Reply struct {
-	// As reported by the server, if at all.
+	// As reported by the server. Fields that it does not report are zero.
 	Model            string
 	PromptTokens     int64
 	CompletionTokens int64
@@ -185,8 +185,9 @@ func (r *Reply) Pass(text string) error {
 	return r.deliver(text, func() error { return r.emit(text) })
 }
 
-// deliver calls pass, which hands more of the answer to the caller. text is what counts as the model's output. The
-// stall timer is stopped in the meantime, so that the caller's time doesn't count.
+// deliver calls pass, which hands more of the answer to the caller. text is the part of the model's output that this
+// delivery counts as, for estimating tokens. The stall timer is stopped while pass runs, so that the caller's time
+// doesn't count as the server's.
 func (r *Reply) deliver(text string, pass func() error) error {
 	r.stallTimer.Stop()
 	if !r.begun && r.begin != nil {

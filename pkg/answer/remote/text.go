@@ -38,8 +38,8 @@ func (t *Text) UnmarshalJSON(raw []byte) error {
 	return nil
 }
 
-// addPart adds the text from one element of a list. Only elements of type text have any; others, such as Mistral's
-// references, are ignored.
+// addPart adds the text from one element of a list. Only elements of type text have text. Other elements, such as
+// Mistral's references, are ignored.
 func (t *Text) addPart(raw []byte) error {
 	if raw[0] != '{' {
 		return t.UnmarshalJSON(raw)

@@ -31,7 +31,8 @@ type chosenUnit struct {
 // Maximum number of units that support a sentence.
 const maxChosen = 4
 
-// Word weights for choosing units, and credit for words that occur only outside them.
+// Weights of words when units are chosen, and the credit for words that occur in the sources but outside the chosen
+// units.
 const (
 	figureWeight  = 2.0
 	nameWeight    = 1.5
@@ -52,7 +53,8 @@ func weightOf(w *word) float64 {
 	return 0
 }
 
-// compare compares a sentence with the sources whose indexes are in among and chooses the units with most of its words.
+// compare compares a sentence with the sources whose indexes are in `among`. It chooses the units that contain most of
+// the sentence's words.
 func (j *Judger) compare(sentence string, words []word, among []int) *comparison {
 	c := &comparison{judger: j, words: words, among: among, covered: make([]bool, len(words)), partly: make([]float64, len(words))}
 	type key struct{ source, unit int }
@@ -117,8 +119,8 @@ func (j *Judger) compare(sentence string, words []word, among []int) *comparison
 	return c
 }
 
-// isPlausible reports whether a match isn't just a coincidence. A figure needs another of the sentence's words near it
-// in the source.
+// isPlausible reports whether a match isn't just a coincidence. A figure matches plausibly only if another word from
+// the sentence is near it in the source.
 func (c *comparison) isPlausible(m match, all []match) bool {
 	const reach = 8 // words
 	if c.words[m.word].numbers == nil {
@@ -186,8 +188,8 @@ func (s *source) inContext(w *word) bool {
 	return false
 }
 
-// If an answer seems to be in another language than its sources, a sentence with less than this fraction of its words
-// in common with them counts as a translation.
+// An answer may seem to be in another language than its sources. Each of its sentences then counts as a translation if
+// less than this fraction of its words are also in the sources.
 const foreignShare = 0.4
 
 func (c *comparison) compareLanguages() {
@@ -222,9 +224,9 @@ func (c *comparison) share() float64 {
 	return held / total
 }
 
-// compareNegation sets c.negated if either the sentence or the text around the match in the best unit contains a
-// negation, but not both. A word like "forbidden" in only one of them isn't enough, because "not" in the other may mean
-// the same.
+// compareNegation compares the sentence with the text around the match in the best unit. It sets c.negated if exactly
+// one of the two contains a negation. A word like "forbidden" in only one of them isn't enough, because "not" in the
+// other may mean the same.
 func (c *comparison) compareNegation(sentence string) {
 	if len(c.chosen) == 0 {
 		return
@@ -241,8 +243,8 @@ func (c *comparison) compareNegation(sentence string) {
 	c.negated = own != other && ownRestricts == otherRestricts
 }
 
-// extend returns the index of a word a few words after from, or before it if step is -1, but not past limit or the end
-// of the clause.
+// extend returns the index of the word a few words after from if step is 1, or before it if step is -1. It stops at
+// limit and at the end of the clause.
 func (s *source) extend(from, limit, step int) int {
 	const around = 4 // words
 	for n := 0; n < around && from != limit; n++ {
@@ -258,8 +260,8 @@ func (s *source) extend(from, limit, step int) int {
 	return from
 }
 
-// negated reports whether the words contain a negation, such as "not". restricting counts those that are negative in
-// themselves, such as "forbidden".
+// negated reports whether the words contain a negation, such as "not". restricting is the number of words with a
+// negative meaning of their own, such as "forbidden".
 func negated(words []word) (negative bool, restricting int) {
 	for _, w := range words {
 		switch w.negation {
@@ -272,8 +274,8 @@ func negated(words []word) (negative bool, restricting int) {
 	return negative, restricting
 }
 
-// How a sentence is scored: factors for errors, the exponent for the share of content words found, and the score for
-// translations.
+// Constants for a sentence's score: the factors for errors, the exponent for the share of content words found, and the
+// maximum score of a translation.
 const (
 	wrongFigure  = 0.3
 	wrongName    = 0.4

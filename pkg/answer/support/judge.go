@@ -67,7 +67,7 @@ func (j *Judger) source(i int) *source {
 	return j.sources[i]
 }
 
-// Judge compares a piece of the answer text with the sources whose indexes are in among.
+// Judge compares a piece of the answer text with the sources whose indexes are in `among`.
 func (j *Judger) Judge(text string, p Piece, among []int) domain.AnswerSentence {
 	out := domain.AnswerSentence{Start: p.Start, End: p.End, Spans: []domain.SourceSpan{}}
 	if len(j.fragments) == 0 || p.Kind == Heading {
@@ -104,12 +104,12 @@ type sourceRange struct {
 	in     domain.TextRange
 }
 
-// Minimum number of bytes of letters and digits in a sentence to search for it word for word. A shorter one may occur
-// in a source by chance.
+// A sentence is searched for word for word only if it has at least this many bytes of letters and digits. A shorter
+// sentence may occur in a source by chance.
 const minExact = 8
 
-// findExact returns the passage that contains a sentence word for word, in one of the sources whose indexes are in
-// among, or false.
+// findExact looks for a sentence, word for word, in the sources whose indexes are in `among`. It returns the first
+// passage that contains the sentence, or false if there is none.
 func (j *Judger) findExact(sentence string, among []int) (sourceRange, bool) {
 	plain := condense(sentence).text
 	if len(plain) < minExact {
@@ -125,7 +125,8 @@ func (j *Judger) findExact(sentence string, among []int) (sourceRange, bool) {
 }
 
 // hasSameFigures reports whether decimal points and other separators in figures are the same in a sentence and in a
-// source range. The caller has compared only letters and digits, so to it, 1.5 equals 15.
+// source range. The caller has compared only letters and digits, so it has not noticed the difference between 1.5 and
+// 15.
 func (s *source) hasSameFigures(sentence string, r domain.TextRange) bool {
 	marks := func(text string) string {
 		var out strings.Builder
@@ -164,7 +165,8 @@ func (s *source) isNegatedBefore(r domain.TextRange) bool {
 	return false
 }
 
-// addSpans adds a source passage to out.Spans. A passage from several places in the document gets a span for each.
+// addSpans adds a source passage to out.Spans. If the passage consists of text from several places in the document, it
+// adds one span for each place.
 func (j *Judger) addSpans(out *domain.AnswerSentence, r sourceRange) {
 	f := j.fragments[r.source]
 	spans := domain.SourceSpans(f, r.source, trimmed(f.Text, r.in))

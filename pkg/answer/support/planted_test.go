@@ -32,9 +32,10 @@ type statement struct {
 }
 
 // TestPlantedErrorsAreFound plants wrong figures, names and negations in sentences from the test documents and in
-// paraphrases, and compares their support with the correct sentences'. It fits the threshold on one half of the
-// documents and measures on the other how well it separates them. Sentences copied word for word have support 1 and
-// don't count. With -v, the test prints the figures for docs/answers.md.
+// paraphrases. It compares the support of these sentences with the support of the correct ones. It fits the threshold
+// on one half of the documents. On the other half, it measures how well the threshold separates correct and wrong
+// sentences. Sentences copied word for word have support 1 and don't count. With -v, the test prints the figures for
+// docs/answers.md.
 func TestPlantedErrorsAreFound(t *testing.T) {
 	t.Parallel()
 	statements := append(documentStatements(t), paraphrases(t)...)
@@ -108,8 +109,9 @@ func fit(statements []statement) float64 {
 	return best
 }
 
-// measured returns, for the held-out statements, the area under the ROC curve, the numbers of correct and wrong
-// statements, and the shares of wrong and correct ones below the threshold.
+// measured returns figures for the held-out statements: the area under the ROC curve, the number of correct statements,
+// the number of wrong ones, the share of wrong statements below the threshold, and the share of correct statements
+// below it.
 func measured(statements []statement, kind string, lang analysis.Language) (area float64, right, wrong int, found, marked float64) {
 	var rights, wrongs []float64
 	for _, s := range statements {
@@ -204,7 +206,7 @@ var according = map[analysis.Language]string{
 
 var wordsOf = regexp.MustCompile(`\S+`)
 
-// reworded returns variants that say the same as a sentence, or some of it, in other words.
+// reworded returns variants of a sentence in other words. Each variant says the same as the sentence or a part of it.
 func reworded(sentence string, lang analysis.Language) []string {
 	if itemLine().MatchString(sentence) || strings.ContainsAny(sentence, "\t\n|") || len(wordsOf.FindAllString(sentence, -1)) < 6 && !strings.ContainsFunc(sentence, unspaced) || utf8.RuneCountInString(sentence) < 15 {
 		return nil

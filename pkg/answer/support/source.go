@@ -168,8 +168,8 @@ func (s *source) find(sentence string) (domain.TextRange, bool) {
 	}
 }
 
-// isSameWord reports whether beside, a character next to text's first one, belongs to the same word. In scripts without
-// spaces, it returns false.
+// isSameWord reports whether a character next to text belongs to the same word as text's first character. beside is the
+// character next to text. In scripts without spaces, isSameWord returns false.
 func isSameWord(beside rune, text string) bool {
 	first, _ := utf8.DecodeRuneInString(text)
 	return (unicode.IsLetter(beside) || unicode.IsDigit(beside)) && !unspaced(beside) && !unspaced(first)

@@ -19,7 +19,7 @@ import (
 // planted errors and measured on the other; see docs/history/answers.md.
 const Threshold = 0.55
 
-// Limits on what is compared, because answers and sources are untrusted. Anything beyond is ignored.
+// Limits on how much is compared, because answers and sources are untrusted. Text beyond the limits is ignored.
 const (
 	MaxSentences     = 500       // per answer
 	maxAnswerBytes   = 256 << 10 // bytes of an answer that are split into sentences

@@ -201,9 +201,9 @@ func (r *reader) termsOf(lower string) []string {
 	return out
 }
 
-// finish marks the names, after all words have been read. A sentence's first word is a name if another one follows. In
-// German, where all nouns are capitalised, a name must be next to another capitalised word, contain a digit, or be in
-// capitals.
+// finish marks the names, after all words have been read. A sentence's first word is a name if the next word is one,
+// too. In German, where all nouns are capitalised, a name must be next to another capitalised word, contain a digit, or
+// be in capitals.
 func (r *reader) finish(words []word, text string) {
 	capital := func(i int) bool {
 		if i < 0 || i >= len(words) {
@@ -234,8 +234,8 @@ const (
 	maxEnding = 3
 )
 
-// prefixOf returns the first minStem characters of a word, under which its other forms are found, or "" if it is
-// shorter.
+// prefixOf returns the first minStem characters of a word, or "" if the word is shorter. Other forms of the word are
+// found under this prefix.
 func prefixOf(term string) string {
 	n := 0
 	for i := range term {
