@@ -172,8 +172,8 @@ func datastoreIDs(ids *[]string, tools *[]AgentTool) (list []string, field strin
 	return list, field
 }
 
-// originsOf returns the origins in their stored form, without duplicates. The rules package has already checked the
-// list.
+// originsOf returns the origins in their stored form, without duplicates. The rules package has already checked that
+// they are valid.
 func originsOf(list []string) []string {
 	out := []string{}
 	for _, text := range list {

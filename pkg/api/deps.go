@@ -24,7 +24,7 @@ type Originals interface {
 	// Get returns the content under the key after verifying it, or domain.CodeNotFound if it has been removed or is
 	// damaged. If it becomes damaged later, Read returns an error instead of io.EOF. The caller must close the reader.
 	Get(ctx context.Context, key string) (io.ReadCloser, error)
-	// Delete removes content that no row refers to.
+	// Delete removes content. The catalog must no longer have a row that refers to it.
 	Delete(ctx context.Context, key string) error
 }
 

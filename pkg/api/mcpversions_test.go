@@ -80,7 +80,7 @@ func TestEveryResultOfAToolHasTheFormOfItsVersion(t *testing.T) {
 	}
 }
 
-// speak connects the SDK's client with this protocol version.
+// speak connects the SDK's client to the server, using this protocol version.
 func (s *service) speak(transport sdk.Transport, version string) *sdk.ClientSession {
 	s.Helper()
 	session, err := sdk.NewClient(&sdk.Implementation{Name: "test", Version: "1"}, nil).
@@ -90,7 +90,7 @@ func (s *service) speak(transport sdk.Transport, version string) *sdk.ClientSess
 	return session
 }
 
-// relayed connects the SDK's client through a relay that itself uses the newest version.
+// relayed connects the SDK's client to the server through a relay. The relay itself uses the newest protocol version.
 func (s *service) relayed(version string) *sdk.ClientSession {
 	s.Helper()
 	toRelay, fromClient := io.Pipe()

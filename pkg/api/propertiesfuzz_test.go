@@ -10,8 +10,8 @@ import (
 	"github.com/sluice/sluice/pkg/api/jsonbody"
 )
 
-// FuzzFilters sends arbitrary bodies as datastore queries. For an accepted body, the retriever must receive exactly its
-// filters, with values of types that can be compared with metadata.
+// FuzzFilters sends arbitrary bodies as datastore queries. If a body is accepted, the retriever must receive exactly
+// the body's filters, with values of types that can be compared with metadata.
 func FuzzFilters(f *testing.F) {
 	for _, body := range []string{
 		`{"query":"q","filters":{"custom_ids":["a"],"datasource_ids":["b"],"metadata":{"year":[2025,2026],"team":"docs","draft":false}}}`,
