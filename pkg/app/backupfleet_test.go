@@ -9,9 +9,9 @@ import (
 	"time"
 )
 
-// fleetTools returns a function that runs commands from docs/deployment.md in a shared directory, with the fleet's
-// addresses in the environment. It looks for PostgreSQL's tools in PATH and Debian's directories. TEST_BACKUP_FLEET is
-// the path to the NATS CLI.
+// fleetTools returns a function that runs commands from docs/deployment.md. The commands run in a shared directory and
+// find the fleet's addresses in the environment. fleetTools looks for PostgreSQL's tools in PATH and Debian's
+// directories. TEST_BACKUP_FLEET is the path to the NATS CLI.
 func fleetTools(t *testing.T) (run func(f *fleet, commands string)) {
 	t.Helper()
 	nats := os.Getenv("TEST_BACKUP_FLEET")

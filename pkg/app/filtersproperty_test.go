@@ -36,7 +36,8 @@ func (g filtering) values(minimum, limit int) []any {
 	return list
 }
 
-// metadata returns random metadata for a document: values, lists of values, and objects with both.
+// metadata returns random metadata for a document. Its fields are single values, lists of values, and objects that
+// contain both.
 func (g filtering) metadata(customID string) map[string]any {
 	m := map[string]any{"custom_id": customID}
 	field := func() any {
@@ -120,7 +121,7 @@ func (g filtering) spoiled() any {
 	return all[g.IntN(len(all))]
 }
 
-// asJSON round-trips the value through JSON, so that all numbers have the same type, and so do all lists.
+// asJSON converts the value to JSON and back. After that, all numbers have the same type, and so do all lists.
 func asJSON(t *testing.T, v map[string]any) map[string]any {
 	t.Helper()
 	b, err := json.Marshal(v)

@@ -10,9 +10,9 @@ import (
 	"time"
 )
 
-// BenchmarkFleetIngest measures how the ingestion rate grows with the number of ingestors when the embedding server, at
-// 50 ms per request, is the bottleneck. Each ingestor processes one document at a time, so that even four leave the
-// engines enough CPU time.
+// BenchmarkFleetIngest measures how the ingestion rate grows with the number of ingestors. The bottleneck is the
+// embedding server, which takes 50 ms per request. Each ingestor processes one document at a time, so that even four
+// ingestors leave the engines enough CPU time.
 func BenchmarkFleetIngest(b *testing.B) {
 	const embedding = 50 * time.Millisecond
 	for _, ingestors := range []int{1, 2, 4} {
