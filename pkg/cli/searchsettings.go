@@ -138,8 +138,8 @@ func rulesIn(text string) (rules []string, lines []int) {
 
 var rulePattern = lazyregexp.New(`^synonyms\[(\d+)\]$`)
 
-// atLine adds the file name and the invalid rules' line numbers to the service's error. `lines` are all rules' line
-// numbers.
+// atLine adds the file name and the invalid rules' line numbers to the service's error. `lines` holds the line number
+// of every rule.
 func atLine(err error, file string, lines []int) error {
 	var e *client.Error
 	if !errors.As(err, &e) {
