@@ -29,7 +29,8 @@ func text(field *string) func(string) error {
 	return func(v string) error { *field = v; return nil }
 }
 
-// listenAddress returns a function that sets the field to a listen address (host:port) or "".
+// listenAddress returns a function that parses a listen address (host:port) into the field. An empty value is valid,
+// too.
 func listenAddress(field *string) func(string) error {
 	return func(v string) error {
 		if v == "" {
