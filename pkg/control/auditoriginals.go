@@ -120,7 +120,8 @@ func (a *audit) verifyOriginal(ctx context.Context, o catalog.OriginalRef) error
 }
 
 // handleMissingOriginal handles a datasource whose original is not in the store. A synched web page is fetched again.
-// Any other loss is only counted, but if Prune is set, a datasource without content is deleted.
+// In all other cases, the loss is only counted, except that a datasource without any content is deleted if Prune is
+// set.
 func (a *audit) handleMissingOriginal(ctx context.Context, o catalog.OriginalRef) error {
 	if o.DatasourceID == "" {
 		exists, err := a.Originals.Exists(ctx, o.Key) // it may have been stored since the store was read
@@ -181,8 +182,8 @@ func (a *audit) fetchAgain(ctx context.Context, d domain.Datasource) error {
 // Maximum number of lost datasources listed by name.
 const lostListed = 100
 
-// countLost counts a datasource that can't be repaired. It has `have` of its `want` rows; if it has none and Prune is
-// set, it is deleted.
+// countLost counts a datasource that can't be repaired. The datasource has `have` of its `want` rows. If it has no rows
+// and Prune is set, countLost deletes it.
 func (a *audit) countLost(ctx context.Context, d domain.Datasource, have, want int64) (deleted bool, err error) {
 	if a.lost[d.ID] {
 		return false, nil

@@ -43,8 +43,8 @@ type Mover struct {
 const (
 	// Maximum number of jobs issued in a single transaction.
 	moveBatch = 200
-	// A background move adds no jobs while its unfinished jobs' documents have this many chunks. A model running in
-	// this process embeds about 50 to 100 chunks per second and CPU.
+	// A background move adds no jobs while the documents of its unfinished jobs have at least this many chunks in
+	// total. A model running in this process embeds about 50 to 100 chunks per second and CPU.
 	backgroundChunks = 500
 )
 
