@@ -127,8 +127,8 @@ func (r *reader) consumer(ctx context.Context) (jetstream.Consumer, error) {
 		AckWait:       catalogAckWait,
 		MaxDeliver:    -1,
 		MaxAckPending: MaxBatch,
-		// Pinning only saves work, by delivering events to one process at a time. It is hasAllPending that makes sure
-		// they are applied in order.
+		// Pinning only saves work, by delivering events to one process at a time. The order of the events does not
+		// depend on it; hasAllPending ensures that.
 		PriorityPolicy: jetstream.PriorityPolicyPinned,
 		PriorityGroups: []string{catalogGroup},
 		PinnedTTL:      catalogPin,

@@ -38,8 +38,8 @@ type WorkerOptions struct {
 	// leases three times in that period. AckWait must be longer than a leader election, during which no extension
 	// arrives; otherwise jobs run twice. Default 30 s. If workers and server share a process, 5 s is enough.
 	AckWait time.Duration
-	// MaxAckPending is how many of the lane's jobs may be running or waiting for a retry before no more are delivered.
-	// It must be larger than the admission window. Default 1,000.
+	// MaxAckPending is the maximum number of the lane's jobs that may be running or waiting for a retry. Once it is
+	// reached, no more jobs are delivered. It must be larger than the admission window. Default 1,000.
 	MaxAckPending int
 	// MaxFailures is the number of failed attempts after which a job is abandoned. Default 25, which takes an hour and
 	// three quarters with the default delays.
