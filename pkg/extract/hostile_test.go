@@ -46,7 +46,8 @@ func farRow(t testing.TB) []byte {
 	}, 1)
 }
 
-// TestHostile reads hostile files. Each must quickly fail with the given kind or, if that is empty, yield text.
+// TestHostile reads hostile files. If a test names an error kind, reading must quickly fail with that kind. Otherwise
+// it must quickly yield text.
 func TestHostile(t *testing.T) {
 	t.Parallel()
 	page := "<< /Type /Page /Parent 2 0 R /Contents 4 0 R /Resources << /Font << /F1 << /Type /Font /Subtype /Type1 /BaseFont /Helvetica >> >> /XObject << /X 5 0 R >> >> >>"

@@ -134,7 +134,8 @@ func (p *panicking) ReadAt(b []byte, _ int64) (int, error) {
 	return copy(b, "some text"), io.EOF
 }
 
-// openedFiles keeps the files made by descriptors reachable, because garbage collection would close them.
+// openedFiles refers to the files that the descriptors function creates, because garbage collection would close files
+// that nothing refers to.
 var openedFiles []*os.File
 
 // descriptors lists the process's open file descriptors below maxOpenedFiles.

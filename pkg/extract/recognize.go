@@ -176,8 +176,9 @@ func (r *recognition) pictures(ctx context.Context, pictures []domain.Picture) e
 	return nil
 }
 
-// pages runs OCR on the given pages. Workspaces take turns page by page, so a long document does not hold up others.
-// Pages whose OCR fails are recorded as failed. An error means that the document cannot be read now.
+// pages runs OCR on the given pages. Workspaces take turns page by page, so a long document does not hold up documents
+// from other workspaces. Pages whose OCR fails are recorded as failed. An error means that the document cannot be read
+// now.
 func (r *recognition) pages(ctx context.Context, numbers []int) error {
 	numbers = numbers[:min(len(numbers), r.x.opts.MaxScans-r.done)]
 	total := r.done + len(numbers)
