@@ -1,5 +1,5 @@
-// Package archive reads ZIP archives of files. It decides which files are read and under which path, and counts the
-// others by reason. Archives are untrusted: names never reach the file system, and declared sizes limit what is
+// Package archive reads ZIP archives of files. It decides which files are read and under which path, and counts skipped
+// files by reason. Archives are untrusted: names never reach the file system, and declared sizes limit what is
 // unpacked.
 package archive
 
