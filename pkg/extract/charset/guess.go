@@ -221,8 +221,8 @@ func scoreNarrow(text string, alphabet map[rune]float64) float64 {
 		case unicode.Is(unicode.Mn, r) && !unicode.IsLetter(prev) && !unicode.IsMark(prev):
 			sum -= costMisplaced // a tone mark or vowel sign without a base letter
 		case alphabet[lower] > 0:
-			// A lone letter is no evidence: its byte may be a currency sign in another code page. A lower-case Latin
-			// one does count, because it may be a word, such as "à".
+			// A lone letter is no evidence: its byte may be a currency sign in another code page. But a lone lower-case
+			// Latin letter does count, because it may be a word, such as "à".
 			if WordRune(prev) || WordRune(next) || unicode.Is(unicode.Latin, r) && unicode.IsLower(r) {
 				sum += alphabet[lower]
 			}

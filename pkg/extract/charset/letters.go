@@ -31,8 +31,8 @@ var (
 	vietLetters = []alphabet{{"vie", "đưôơăâêàáéèóòíìúùýãõĩũ\u0300\u0301\u0303\u0309\u0323₫"}}
 )
 
-// The most frequent characters in languages with two-byte encodings. They make up half of such text but hardly occur in
-// wrongly decoded noise.
+// The most frequent characters in languages with two-byte encodings. They make up half of the text in these languages
+// but hardly occur in wrongly decoded noise.
 const (
 	commonSimplified = "的一是不了在人有我他这中大来上个国和说们为到地也子时道出而要于就下得可你年生自会那后能对着事其里所去行过家十用发天如然作方成者多日都三小军二无同么经法当起与好看学进种将还分此心前面又定见只主没公从" +
 		"使本新现体水部意明动机情理样全它内外间开力高长但些因由重气各物量关点两向已或员系社会应实业电话网信息工作管理服务公司产品技术数据文件中国北京上海价格时间地址联系我们版权所有请进入免费在线用户下载更" +

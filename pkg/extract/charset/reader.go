@@ -25,7 +25,8 @@ func DecodeBase64(data []byte) []byte {
 	return clean[:n]
 }
 
-// maxDeclared is the maximum size, in bytes, of an XML part that isn't UTF-8 or UTF-16, because it's decoded in memory.
+// maxDeclared is the maximum size, in bytes, of an XML part that isn't UTF-8 or UTF-16. Such a part is decoded in
+// memory.
 const maxDeclared = 128 << 20
 
 // Reader returns a reader that decodes an XML part from the labelled encoding to UTF-8.

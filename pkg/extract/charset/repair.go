@@ -108,7 +108,8 @@ func (d *Repairer) Transform(dst, src []byte, atEOF bool) (nDst, nSrc int, err e
 	return nDst, nSrc, nil
 }
 
-// decode decodes one non-UTF-8 character at the start of `src` and returns how many bytes it replaces.
+// decode decodes one non-UTF-8 character at the start of `src`. It also returns the number of bytes that the character
+// replaces.
 func (d *Repairer) decode(src []byte) (r rune, size int) {
 	follows := 1 // length of the sequence that the first byte may start
 	if src[0] >= 0xc2 && src[0] <= 0xf4 {
