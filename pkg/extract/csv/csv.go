@@ -110,7 +110,7 @@ type textLine struct {
 }
 
 // reader reads separated values as in RFC 4180. It also accepts common deviations: quotation marks within fields,
-// unbalanced ones, and rows of different lengths.
+// unbalanced quotation marks, and rows of different lengths.
 type reader struct {
 	lines         *format.LineReader
 	lookahead     []textLine // lines read ahead
