@@ -73,7 +73,7 @@ func docxParts(p *format.Parser, a *ooxml.Package, emit func(domain.Block) error
 }
 
 // body reads the body with the docx library if possible. The library only opens files that have relationships and keep
-// the body in the usual part; for others, body reads the XML itself.
+// the body in the usual part. For other files, the body method reads the XML itself.
 func (r *reader) body(main string, rels []ooxml.Relation, emit func(domain.Block) error) error {
 	w := &walker{r: r, rels: ooxml.ByID(rels), emit: emit, main: r.nesting == 0}
 	if r.nesting == 0 && fitsLibrary(r.a, main) {

@@ -72,8 +72,8 @@ func (w *walker) beginFieldResult(f *field) {
 	}
 }
 
-// endField writes a field's form value, if it has one. If the field is a hyperlink, endField records its result as link
-// text.
+// endField writes the value of a form field, if there is one. If the field is a hyperlink, endField records the field's
+// result as link text.
 func (w *walker) endField(f *field) {
 	if f.shown != "" {
 		w.write(f.shown)

@@ -159,8 +159,8 @@ func readLevel(sc *xmlscan.Scanner) numberLevel {
 
 func listLevel(s string) int { return min(int(ooxml.ParseSmall(s)), numberLevels-1) }
 
-// levelOf returns a paragraph's 0-based list level. If the paragraph sets none, its style decides: a list level can
-// name the style of the paragraphs it numbers.
+// levelOf returns a paragraph's 0-based list level. If the paragraph sets no level, the level whose paragraph style is
+// `style` is used, because a list level can name the style of the paragraphs it numbers.
 func (n *numbering) levelOf(numID, level, style string) int {
 	if list := n.lists[numID]; list != nil && level == "" && style != "" {
 		for at := range numberLevels {
