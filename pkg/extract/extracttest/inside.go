@@ -11,8 +11,8 @@ import (
 // maxInside is the maximum size, in bytes, of packed content that is unpacked and damaged.
 const maxInside = 64 << 20
 
-// damagePacked unpacks a document's content, damages it and packs it again, so that the damage gets past the unpacker.
-// It returns nil if nothing in the document is packed.
+// damagePacked unpacks a document's content, damages it and packs it again. Unlike damage to the packed bytes, such
+// damage is not detected while unpacking. damagePacked returns nil if nothing in the document is packed.
 func damagePacked(r *rand.Rand, data []byte) []byte {
 	switch {
 	case bytes.HasPrefix(data, []byte("PK\x03\x04")):

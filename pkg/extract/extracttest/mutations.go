@@ -20,7 +20,8 @@ type Damage struct {
 	// Flips is the number of copies with randomly changed bytes. The rate cycles from copy to copy: one byte in 10,000,
 	// one in 1,000, one in 100.
 	Flips int
-	// Numbers is the number of copies in which some decimal numbers are replaced by ones that no file should contain.
+	// Numbers is the number of copies in which some decimal numbers are replaced by numbers that no file should
+	// contain.
 	Numbers int
 	// Inside is the number of copies whose packed content (zip parts, Flate streams in a PDF) is unpacked, damaged and
 	// packed again. No such copies are made of files without packed content.
@@ -62,7 +63,7 @@ func (d Damage) Cases(name string, data []byte) iter.Seq2[string, []byte] {
 	}
 }
 
-// random returns one copy's random source. It doesn't depend on which other copies are made.
+// random returns the random source for one copy. It doesn't depend on which other copies are made.
 func (d Damage) random(name, kind string, round int) *rand.Rand {
 	h := fnv.New64a()
 	fmt.Fprintf(h, "%s\x00%s\x00%d", name, kind, round)

@@ -10,7 +10,8 @@ import (
 	"testing"
 )
 
-// Zip packs the parts into a zip file, each part's content `repeat` times, so that a small file can hold large parts.
+// Zip packs the parts into a zip file. It writes each part's content `repeat` times, so that a small file can hold
+// large parts.
 func Zip(t testing.TB, parts map[string]string, repeat int) []byte {
 	t.Helper()
 	var buf bytes.Buffer

@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// Sheet returns a workbook with one sheet. `rows` is its rows' XML, and `tail` the XML after them. `parts` adds or
-// replaces files, by name.
+// Sheet returns a workbook with one sheet. `rows` is the XML of the sheet's rows, and `tail` is the XML after the rows.
+// `parts` adds or replaces files, by name.
 func Sheet(t testing.TB, rows, tail string, parts map[string]string) []byte {
 	t.Helper()
 	all := map[string]string{
