@@ -11,7 +11,8 @@ import (
 	"github.com/sluice/sluice/pkg/extract/charset"
 )
 
-// MIME types used by several packages, because some formats embed such files and others are easily mistaken for them.
+// MIME types used by several packages, because some formats embed files of these types, and files of other formats are
+// easily mistaken for them.
 const (
 	TypeCSV      = "text/csv"
 	TypeText     = "text/plain"
@@ -27,7 +28,7 @@ const (
 
 const (
 	// TypeOLE is the type of Word, Excel and PowerPoint files in the binary formats from before 2007, and of encrypted
-	// files in the newer ones.
+	// files in the newer formats.
 	TypeOLE = "application/x-ole-storage"
 	// typeUnknown is the type of binary data whose format is unknown.
 	typeUnknown = "application/octet-stream"

@@ -18,7 +18,7 @@ import (
 	"github.com/sluice/sluice/pkg/extract/scan"
 )
 
-// Limits on pictures in documents for OCR. Smaller ones are icons or lines.
+// Limits on the pictures in documents that go through OCR. Pictures below the minimum area or side are icons or lines.
 const (
 	MaxPictureBytes  = 16 << 20   // size of a picture's file
 	MaxPicturePixels = 64_000_000 // pixels; decoding takes up to eight bytes per pixel
@@ -178,8 +178,8 @@ func (c *pictures) finish(p *Parser) {
 // minSurePicture is the mean confidence below which a picture's recognised text is uncertain.
 const minSurePicture = 0.75
 
-// recognisedBlocks returns a picture's recognised text as blocks, without those that only repeat the description `alt`.
-// Headings become paragraphs, because the text after the picture doesn't belong to them.
+// recognisedBlocks returns a picture's recognised text as blocks, without the blocks that only repeat the picture's
+// description `alt`. Headings become paragraphs, because the text after the picture doesn't belong to them.
 func (p *Parser) recognisedBlocks(page scan.Page, alt string) ([]domain.Block, error) {
 	if page.Letters() == 0 {
 		return nil, nil

@@ -48,7 +48,8 @@ type Format struct {
 	// PictureSize reads a picture's width and height in pixels from the start of its file. It is nil for formats that
 	// are not pictures.
 	PictureSize func(file io.Reader) (width, height int, err error)
-	// Scanned lays out pages recognised by OCR. A single format has this function and handles the pages of all others.
+	// Scanned lays out pages recognised by OCR. Only one format has this function, and it lays out the pages of all
+	// other formats.
 	Scanned func(p *Parser, pages []scan.Page) error
 	// Piece reads UTF-8 text in this format that is embedded in a document in another format. It is nil if no other
 	// format embeds this one.
