@@ -12,8 +12,8 @@ import (
 	"github.com/sluice/sluice/pkg/lists"
 )
 
-// shingleWords is the number of words in a shingle, a word sequence looked up as a unit. Shorter ones match by chance
-// too often.
+// shingleWords is the number of words in a shingle, i.e. a word sequence looked up as a unit. Shorter shingles match by
+// chance too often.
 const shingleWords = 4
 
 // extractIndex looks up a page's text in an article extractor's output (the extract). Extractors find the main content

@@ -15,7 +15,7 @@ import (
 )
 
 const (
-	// maxAnchorBytes is the maximum length of an anchor. It is limited because every chunk stores one.
+	// maxAnchorBytes is the maximum length of an anchor. It is limited because every chunk stores an anchor.
 	maxAnchorBytes = 256
 	// maxWrappers is the maximum number of elements around a heading that are searched for ids. DocBook puts three
 	// between a section and its title.

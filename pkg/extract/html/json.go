@@ -28,7 +28,7 @@ type linkedData struct {
 // wrappedScript matches a script inside comments that hide it from old browsers and XML parsers.
 var wrappedScript = lazyregexp.New(`(?s)^\s*(?:<!--|/\*\s*<!\[CDATA\[\s*\*/|(?://\s*)?<!\[CDATA\[)(.*?)(?:(?://\s*)?-->|/\*\s*\]\]>\s*\*/|(?://\s*)?\]\]>)\s*$`)
 
-// read reads a JSON-LD script. It ignores malformed ones, which are common.
+// read reads a JSON-LD script. It ignores malformed scripts, which are common.
 func (l *linkedData) read(script string) {
 	if len(script) > maxLinkedData {
 		return

@@ -61,7 +61,7 @@ func (p *reader) linkedBlocks(doc *html.Node, base *url.URL, subjects []map[stri
 	return w.blocks, w.err
 }
 
-// Order within an entity: name, texts, other properties alphabetically.
+// Within an entity, the name comes first, then texts, then the other properties in alphabetical order.
 var (
 	linkedNames = []string{"headline", "name", "title"}
 	linkedTexts = []string{"description", "abstract", "articleBody", "text", "reviewBody"}

@@ -8,8 +8,8 @@ import (
 	"golang.org/x/net/html/atom"
 )
 
-// parseHTML builds a page's tree. It removes aria-hidden from elements that sighted users can see, so that later steps
-// can skip whatever still has it.
+// parseHTML builds a page's tree. It removes the aria-hidden attribute from elements that sighted users can see, so
+// that later steps can skip all elements that still have the attribute.
 func parseHTML(page string) (*html.Node, error) {
 	doc, err := html.Parse(strings.NewReader(page))
 	if err != nil {

@@ -13,7 +13,7 @@ import (
 	"github.com/sluice/sluice/pkg/wordset"
 )
 
-// Limits on labels, hidden text (both in letters) and the number of controls.
+// Limits on the lengths of labels and hidden text, in letters, and on the number of controls.
 const (
 	maxLabelLetters = 200 // maximum length of a label that opens a panel
 	maxControls     = 20_000

@@ -404,8 +404,8 @@ var hintWords = wordset.Of(`breadcrumb breadcrumbs cookie cookies consent gdpr c
 // otherPages are names for lists of suggested pages.
 var otherPages = wordset.Of(`related recommended recommendations recommendation trending popular similar upsell suggested sponsored outbrain taboola also`)
 
-// maxNameBytes is the maximum number of bytes to read from a class or id attribute. Names are read again for every
-// element inside, so long ones would be slow.
+// maxNameBytes is the maximum number of bytes to read from a class or id attribute. An element's names are read again
+// for every element inside it, so long names would be slow.
 const maxNameBytes = 2000
 
 // matchesHint reports whether an element's class or id contains one of the words. If the element has headings, its id
