@@ -12,7 +12,8 @@ import (
 	"github.com/sluice/sluice/pkg/extract/readtest"
 )
 
-// notebook is in the style of JupyterLab: sources and texts are lists of lines, and keys are in alphabetical order.
+// notebook is a notebook as JupyterLab writes it: sources and texts are lists of lines, and keys are in alphabetical
+// order.
 const notebook = `{
  "cells": [
   {"cell_type": "markdown", "id": "a1", "metadata": {}, "source": ["# Rent by town\n", "\n", "Data of *2024*, see [the list](https://town.example/list).\n", "\n", "- Ghent\n", "- Bruges"], "attachments": {"a.png": {"image/png": "iVBORw0KGgo="}}},
@@ -32,7 +33,7 @@ const notebook = `{
  "nbformat": 4, "nbformat_minor": 5
 }`
 
-// old is in the style of IPython 2.
+// old is a notebook as IPython 2 wrote it.
 const old = `{"metadata": {"name": "rents"}, "nbformat": 3, "nbformat_minor": 0, "worksheets": [{"cells": [
   {"cell_type": "heading", "level": 2, "metadata": {}, "source": ["Rents"]},
   {"cell_type": "markdown", "metadata": {}, "source": "Two *towns*."},
