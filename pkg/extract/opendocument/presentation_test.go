@@ -12,7 +12,8 @@ import (
 
 const (
 	typeODP = "application/vnd.oasis.opendocument.presentation"
-	// slides is in the style of LibreOffice Impress: frames with classes, and notes with an image of the slide.
+	// slides is the body of a presentation as LibreOffice Impress writes it: frames have classes, and notes include an
+	// image of the slide.
 	slides = `<presentation:footer-decl presentation:name="f">Footer of every slide</presentation:footer-decl>` +
 		`<draw:page draw:name="page1" draw:master-page-name="Default"><draw:frame presentation:class="subtitle"><draw:text-box><text:p>Ghent, May</text:p></draw:text-box></draw:frame>` +
 		`<draw:frame presentation:class="title"><draw:text-box><text:p>The house</text:p><text:p>and its rooms</text:p></draw:text-box></draw:frame>` +

@@ -206,8 +206,8 @@ func (s *sheet) emit(row table.Row, times int) error {
 	return nil
 }
 
-// fillMerged fills in the texts of merged cells that extend down into a row, except long ones, and records merged cells
-// that start there.
+// fillMerged copies the texts of merged cells that extend down into a row to that row, except long texts. It also
+// records the merged cells that start in the row.
 func (s *sheet) fillMerged(row *table.Row, number int) {
 	for column, m := range s.above {
 		if m.last < number {

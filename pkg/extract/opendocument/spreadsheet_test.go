@@ -15,8 +15,8 @@ import (
 
 const (
 	typeODS = "application/vnd.oasis.opendocument.spreadsheet"
-	// sheets is in the style of LibreOffice Calc: repeated empty cells up to the last column, and rows up to the last
-	// row.
+	// sheets is the body of a spreadsheet as LibreOffice Calc writes it: empty cells are repeated up to the last
+	// column, and rows up to the last row.
 	sheets = `<table:calculation-settings table:null-year="1930"/><table:table table:name="Rent 2024"><office:forms/><table:shapes><draw:frame><draw:object table:notify-on-update-of-ranges="A1:B3" draw:notify-on-update-of-ranges="A1:B3" xlink:href="./Object 1"/></draw:frame></table:shapes>` +
 		`<table:table-column table:number-columns-repeated="16384"/>` +
 		`<table:table-row><table:table-cell office:value-type="string" table:number-columns-spanned="3"><text:p>Rents of the house</text:p></table:table-cell><table:covered-table-cell table:number-columns-repeated="2"/><table:table-cell table:number-columns-repeated="16381"/></table:table-row>` +

@@ -30,8 +30,8 @@ func (w *walker) put(b domain.Block) {
 	}
 }
 
-// element reads an element at paragraph level. If the element only wraps others, element returns false, so that the
-// caller walks its content.
+// element reads an element at paragraph level. If the element only wraps other elements, it returns false, so that the
+// caller walks them.
 func (w *walker) element(e xml.StartElement) bool {
 	switch e.Name.Local {
 	case "h", "p":
