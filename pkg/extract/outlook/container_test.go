@@ -119,7 +119,7 @@ func (w *containerWriter) store(data []byte) uint32 {
 	return uint32(first)
 }
 
-// chain stores data in sectors and returns the first one.
+// chain stores data in sectors and returns the first of these sectors.
 func (w *containerWriter) chain(data []byte) uint32 {
 	if len(data) == 0 {
 		return chainEnd

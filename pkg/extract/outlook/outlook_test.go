@@ -60,8 +60,8 @@ func attachment(n int, name, kind, data string, more ...entry) entry {
 	return folder(fmt.Sprintf("__attach_version1.0_#%08X", n), append([]entry{fixed(8, map[uint32]uint64{0x37050003: 1}), unicodeText(0x3707, name), unicodeText(0x370e, kind), binaryValue(0x3701, data)}, more...)...)
 }
 
-// message is in the style of Outlook for mail from Exchange: recipient addresses, plain text and HTML, an attached
-// file, a picture in the text, and an attached message.
+// message returns a message as Outlook saves it for mail from Exchange. It has recipient addresses, plain text and
+// HTML, an attached file, a picture in the text, and an attached message.
 func message() []byte {
 	return container([]entry{
 		fixed(32, map[uint32]uint64{0x00390040: fileTime(sent), 0x3fde0003: 1252, 0x3ffd0003: 1252}),
