@@ -41,8 +41,8 @@ func (l *layout) content(lines []pdftext.Line) []pdftext.Line {
 	return slices.DeleteFunc(slices.Clone(lines), func(line pdftext.Line) bool { return drop[standingOf(line)] })
 }
 
-// furnitureLines returns the lines on a page that may be headers or footers: those that the file marks as artifacts
-// and, if the page has more than a few lines, those at its top and bottom edges.
+// furnitureLines returns the lines on a page that may be headers or footers. These are the lines that the file marks as
+// artifacts and, if the page has more than a few lines, the lines at its top and bottom edges.
 func furnitureLines(lines []pdftext.Line) []pdftext.Line {
 	var found []pdftext.Line
 	if len(lines) > maxPlainLines {

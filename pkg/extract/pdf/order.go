@@ -9,8 +9,8 @@ import (
 )
 
 // readingOrder sorts a page's lines into reading order. Nearly all programs write files in reading order, including
-// columns and boxes, so it keeps the file's order if that is plausible. Otherwise it sorts the lines by position. Text
-// whose direction differs from the rest of the page, such as a stamp in the margin, comes last.
+// columns and boxes, so readingOrder keeps the file's order if that order is plausible. Otherwise it sorts the lines by
+// position. Text whose direction differs from the rest of the page, such as a stamp in the margin, comes last.
 func readingOrder(lines []pdftext.Line) []pdftext.Line {
 	turn := mainTurn(lines)
 	main := make([]pdftext.Line, 0, len(lines))

@@ -62,9 +62,9 @@ func startPDFium(cacheDir string) (pdfium.Pool, error) {
 	return r.pool, nil
 }
 
-// lockCompilation keeps other processes from compiling PDFium into the folder until `done` is called. One process
-// compiles it, and the others use the result. Otherwise, all child processes that need PDFium at the same time would
-// spend seconds compiling it. A failed lock only costs extra work.
+// lockCompilation keeps other processes from compiling PDFium into the folder until `done` is called. The process that
+// has the lock compiles PDFium, and the other processes use the result. Without the lock, all child processes that need
+// PDFium at the same time would spend seconds compiling it. If locking fails, the only harm is this extra work.
 func lockCompilation(cacheDir string) (done func()) {
 	if cacheDir == "" {
 		return func() {}

@@ -19,7 +19,8 @@ import (
 // maxPDFiumChars is the maximum number of characters to request from PDFium per page.
 const maxPDFiumChars = 500_000
 
-// Bounds for splitting words at changes in character height: minimum difference in points, maximum word length.
+// Bounds for splitting a word where the height of its characters changes: the minimum difference in height, in points,
+// and the maximum length of the word.
 const (
 	uneven        = 0.5
 	maxUnevenWord = 64
