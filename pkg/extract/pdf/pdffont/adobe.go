@@ -67,8 +67,8 @@ func loadCMap(name string, depth int) *cmap {
 	return known.(*cmap)
 }
 
-// collectionText returns the characters for a collection's CIDs, such as those of "Adobe-Japan1", or nil for unknown
-// collections.
+// collectionText returns the characters for the CIDs of the given collection, such as "Adobe-Japan1". It returns nil
+// for unknown collections.
 func collectionText(collection string) *adobe.Text {
 	if t, ok := knownTexts.Load(collection); ok {
 		return t.(*adobe.Text)
