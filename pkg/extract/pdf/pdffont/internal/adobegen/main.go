@@ -25,8 +25,8 @@ import (
 	"github.com/sluice/sluice/pkg/extract/pdf/pdffont/internal/adobe"
 )
 
-// cmapNames lists, per character collection, the predefined CMaps in ISO 32000 and others known to common PDF readers.
-// Unicode encodings need no table, so they are omitted.
+// cmapNames lists the predefined CMaps for each character collection. It includes those in ISO 32000 and others that
+// common PDF readers know. Unicode encodings need no table, so they are omitted.
 var cmapNames = map[string][]string{
 	"Adobe-GB1-6": {"GB-EUC-H", "GB-EUC-V", "GB-H", "GB-V", "GBpc-EUC-H", "GBpc-EUC-V", "GBK-EUC-H", "GBK-EUC-V", "GBKp-EUC-H",
 		"GBKp-EUC-V", "GBK2K-H", "GBK2K-V", "GBT-EUC-H", "GBT-EUC-V"},
