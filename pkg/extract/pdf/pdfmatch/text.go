@@ -1,8 +1,8 @@
 // Package pdfmatch finds passages of extracted text on a PDF's pages.
 //
 // Extraction changes the text: it joins divided words, adds spaces, column names and labels, and reorders columns and
-// cells. So a passage is not searched for as a whole. The package splits it into words and picks a position for each,
-// so that they follow each other as naturally as possible.
+// cells. So a passage is not searched for as a whole. The package splits it into words and picks a position for each
+// word, so that the words follow each other as naturally as possible.
 package pdfmatch
 
 import (
