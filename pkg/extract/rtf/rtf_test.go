@@ -14,8 +14,8 @@ import (
 )
 
 const (
-	// word is in the style of Word: fonts with character sets, localised style names, lists with their text, table
-	// definitions before and after the cells, revisions, fields, and pictures for old and new readers.
+	// word is a document as Word writes it. It has fonts with character sets, localised style names, lists with their
+	// text, table definitions before and after the cells, revisions, fields, and pictures for old and new readers.
 	word = `{\rtf1\adeflang1025\ansi\ansicpg1252\uc1\adeff0\deff0\stshfdbch0{\fonttbl{\f0\fbidi \froman\fcharset0\fprq2{\*\panose 02020603050405020304}Times New Roman;}
 {\f2\fbidi \fmodern\fcharset204 Courier New Cyr;}{\f3\fbidi \froman\fcharset2\fprq2 Symbol;}{\f4\fcharset128 MS Mincho{\*\falt \'82\'6c\'82\'72};}}
 {\colortbl;\red0\green0\blue0;}{\*\defchp \f0}{\stylesheet{\ql \li0 \snext0 Normal;}{\s1\ql\outlinelevel0 \sbasedon0 \'dcberschrift 1;}{\*\cs10 \additive Default Paragraph Font;}{\s16\ql Title;}}
@@ -33,18 +33,19 @@ const (
 \trowd \clvmrg\cellx100\cellx200\cellx300\pard\intbl {\cell large\cell 7\cell }{\trowd \clvmrg\cellx100\cellx200\cellx300\row }
 \pard {Done.{\*\annotation \pard\plain {\chatn }{\*\atndate 1}{\*\atnref 1}{Is it?}}}{\par }{\*\themedata 504b0304}{\*\datastore 0105}}`
 
-	// textEdit is in the style of TextEdit and Cocoa: no replacements for Unicode characters, and lines that continue
-	// after backslashes.
+	// textEdit is a document as TextEdit and Cocoa write it: Unicode characters have no replacements, and lines
+	// continue after backslashes.
 	textEdit = "{\\rtf1\\ansi\\ansicpg1252\\cocoartf2639\n\\cocoatextscaling0\\cocoaplatform0{\\fonttbl\\f0\\fswiss\\fcharset0 Helvetica;\\f1\\fnil\\fcharset0 AppleSymbols;}\n{\\colortbl;\\red255\\green255\\blue255;}\n{\\*\\expandedcolortbl;;}\n" +
 		"{\\*\\listtable{\\list\\listtemplateid1\\listhybrid{\\listlevel\\levelnfc23{\\leveltext\\leveltemplateid1\\'01\\uc0\\u8226 ;}}}}\n" +
 		"\\pard\\tx560\\pardirnatural\\partightenfactor0\n\n\\f0\\fs24 \\cf0 The gate\\'92s key\\\nis \\uc0\\u1082 \\u1083 \\u1102 \\u1095 .\\\n" +
 		"\\pard\\tx220\\ls1\\ilvl0\\cf0 {\\listtext\t\\uc0\\u8226 \t}North\\\n{\\listtext\t\\uc0\\u8226 \t}South\\\n}"
 
-	// wordPad is in the style of WordPad: \pn lists and few fonts.
+	// wordPad is a document as WordPad writes it, with \pn lists and few fonts.
 	wordPad = "{\\rtf1\\ansi\\ansicpg1250\\deff0\\nouicompat\\deflang1045{\\fonttbl{\\f0\\fnil\\fcharset238 Calibri;}{\\f1\\fnil\\fcharset2 Symbol;}}\r\n{\\*\\generator Riched20 10.0.19041}\\viewkind4\\uc1 \r\n" +
 		"\\pard\\sa200\\sl276\\slmult1\\f0\\fs22\\lang21 Za\\'bf\\'f3\\'b3\\'e6.\\par\r\n\\pard{\\pntext\\f1\\'B7\\tab}{\\*\\pn\\pnlvlblt\\pnf1\\pnindent0{\\pntxtb\\'B7}}\\fi-360 jeden\\par\r\n{\\pntext\\f0 2.\\tab}dwa\\par\r\n}\r\n\x00"
 
-	// office is in the style of LibreOffice: English style names, Unicode characters with replacements, and old tables.
+	// office is a document as LibreOffice writes it, with English style names, replacements for Unicode characters, and
+	// old tables.
 	office = `{\rtf1\ansi\deff3\adeflang1025{\fonttbl{\f0\froman\fprq2\fcharset0 Times New Roman;}{\f3\froman\fprq0\fcharset128 Liberation Serif;}}{\stylesheet{\s0\snext0 Normal;}{\s1\sbasedon15 Heading 1;}{\s15 Heading;}}
 {\*\generator LibreOffice/7}{\info{\creatim\yr0\mo0\dy0\hr0\min0}}\pard\plain \s1{\loch\f0 Pr}{\loch\f0 \'e9}face\par\pard\plain \s0{\u322\'3f\u243\'f3d\u378\'3f\line next}\par
 \trowd\cellx10\cellx20\pard\intbl Rent\cell 90\cell\row\trowd\cellx10\cellx20\pard\intbl Since\cell 2020\cell\row\pard\par\trowd\clmgf\cellx10\clmrg\cellx20\cellx30\pard\intbl A and B\cell\cell C\cell\row}`

@@ -15,7 +15,7 @@ var characters = map[string]string{
 	"ldblquote": "“", "rdblquote": "”", "bullet": "•", "emspace": " ", "enspace": " ", "qmspace": " ", "nestcell": "\t", "nestrow": "\n",
 }
 
-// word handles a control word with the parameter `number`, or without one if `has` is false.
+// word handles a control word. `number` is the control word's parameter; `has` is false if there is none.
 func (r *reader) word(word string, number int, has bool) error {
 	if word == "u" {
 		return r.unicode(number)
