@@ -115,8 +115,8 @@ func (b *boundedOutput) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// launchIfAsked turns this process into the program to run and never returns, if Run started the process. Otherwise it
-// does nothing.
+// launchIfAsked does nothing if this process was not started by Run. If it was, launchIfAsked turns it into the program
+// to run and never returns.
 func launchIfAsked() {
 	value, asked := os.LookupEnv(launchMarker)
 	if !asked {
