@@ -36,9 +36,10 @@ func Straightened(g *image.Gray) Picture {
 // point is a dark point in a reduced picture.
 type point struct{ x, y float64 }
 
-// skewOf returns the angle of a page's lines in degrees, or 0 if it is unclear. The angle is positive if the lines go
-// down to the right. skewOf tries many angles and, for each, counts the dark points in rows with that slope. At the
-// correct angle, adjacent counts differ most, because a row is either on a line of text or between two.
+// skewOf returns the angle of a page's lines in degrees, or 0 if the angle is unclear. The angle is positive if the
+// lines go down to the right. skewOf tries many angles and, for each, counts the dark points in rows with that slope.
+// At the correct angle, the counts of adjacent rows differ most, because each row is either on a line of text or
+// between two lines.
 func skewOf(g *image.Gray) float64 {
 	points := inkOf(g)
 	if len(points) < minInk {
