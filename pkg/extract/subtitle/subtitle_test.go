@@ -11,20 +11,20 @@ import (
 )
 
 const (
-	// subRip is in the style of ripping programs: a byte order mark, Windows line ends, italics, SubStation Alpha
-	// positions, dialogue in one cue, and an empty line within a cue.
+	// subRip is a file as ripping programs write it, with a byte order mark, Windows line ends, italics, SubStation
+	// Alpha positions, dialogue in one cue, and an empty line within a cue.
 	subRip = "\ufeff1\r\n00:00:01,600 --> 00:00:04,200\r\n{\\an8}<i>The gate opens</i>\r\nat nine.\r\n\r\n" +
 		"2\r\n00:00:04,500 --> 00:00:07,000\r\n- Who has the key?\r\n- The porter.\r\n\r\n" +
 		"3\r\n00:12:31,000 --> 00:12:33,500 X1:63 X2:223 Y1:43 Y2:58\r\n<font color=\"#ffff00\">At night</font> it\r\n\r\nstays shut & locked.\r\n"
 
-	// recording is in the style of meeting recorders and editors: speaker names, settings, styles and comments.
+	// recording is a file as meeting recorders and editors write it, with speaker names, settings, styles and comments.
 	recording = "WEBVTT - Council meeting\nKind: captions\nLanguage: en-GB\n\nSTYLE\n::cue { color: lime }\n\nREGION\nid:fred\n\nNOTE\nChecked by Bo\n\n" +
 		"intro\n00:01.000 --> 00:03.000 align:start position:10% line:0\n<v Ann Oake>Welcome to the <c.loud>council</c>.</v>\n\n" +
 		"00:03.500 --> 00:05.000\n<v Ann Oake>First item: the <b>bridge</b>.</v>\n\n" +
 		"00:05.200 --> 00:07.000\n<v.first Bo Reed>It costs 5 &lt; 6 million &amp; more.</v>\n\n" +
 		"01:02:03.400 --> 01:02:05.000\n<v Bo Reed><00:00:01.000>We <ruby>close<rt>klōz</rt></ruby> now.\n"
 
-	// rolling is in the style of automatic captions: each line is shown twice, and each word has a time.
+	// rolling is a file with automatic captions: each line is shown twice, and each word has a time.
 	rolling = "WEBVTT\nKind: captions\nLanguage: en\n\n00:00:00.160 --> 00:00:02.389 align:start position:0%\n \nwe<00:00:00.320><c> dig</c><00:00:00.480><c> here</c>\n\n" +
 		"00:00:02.389 --> 00:00:02.399 align:start position:0%\nwe dig here\n \n\n00:00:02.399 --> 00:00:04.309 align:start position:0%\nwe dig here\nand<00:00:02.560><c> there</c>\n"
 )
