@@ -35,8 +35,8 @@ func ProseRow(row []string, below [][]string) bool {
 	return false
 }
 
-// Minimum display widths: at longName, a first-row cell is too long for a column name, and at longText, a cell below it
-// is too long for a value.
+// Minimum display widths. At longName, a cell in the first row is too long for a column name. At longText, a cell below
+// it is too long for a value.
 const (
 	longName = 40
 	longText = 30

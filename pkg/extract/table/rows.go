@@ -84,7 +84,7 @@ func (w *Writer) Add(r Row) error {
 // EmptyRow marks an empty row. The rows after it may be another table with its own header.
 func (w *Writer) EmptyRow() error {
 	if !w.Decided {
-		// A single row before an empty one is probably the title of the next table.
+		// A single row before an empty row is probably the title of the next table.
 		if len(w.pending) < 2 {
 			return nil
 		}
@@ -307,8 +307,8 @@ func (r *Row) names() ColumnNames {
 	return n
 }
 
-// JoinHeaders joins each column's header cells into one name, such as "2024 Revenue". Without merged cells, a group's
-// name is only in its first column but also applies to the empty cells on its right.
+// JoinHeaders joins each column's header cells into one name, such as "2024 Revenue". If the table has no merged cells,
+// the name of a column group is only in the group's first column, but also applies to the empty cells on its right.
 func JoinHeaders(rows []ColumnNames) []string {
 	names := slices.Clone(rows[len(rows)-1].Cells)
 	for _, row := range slices.Backward(rows[:len(rows)-1]) {
