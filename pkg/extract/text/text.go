@@ -167,9 +167,9 @@ func numberedHeading(line string) int {
 	return 1 + strings.Count(strings.Trim(number, "."), ".")
 }
 
-// hardWrapped reports whether a paragraph's line breaks just come from an editor's or mail program's right margin. Such
-// lines have similar lengths and left margins, and many sentences continue on the next line. That isn't so in verse,
-// lists, tables, addresses, source code and logs.
+// hardWrapped reports whether a paragraph's line breaks just come from an editor's or mail program's right margin. If
+// they do, the lines have similar lengths and left margins, and many sentences continue on the next line. Verse, lists,
+// tables, addresses, source code and logs don't look like that.
 func hardWrapped(lines []string) bool {
 	if len(lines) < 2 {
 		return false
@@ -220,7 +220,8 @@ func beginsItem(line string) bool {
 	return first == '('
 }
 
-// unwrap joins a paragraph's lines and words hyphenated at line ends. It adds no spaces in scripts without them.
+// unwrap joins a paragraph's lines and words hyphenated at line ends. If the script has no spaces between words, unwrap
+// adds none.
 func unwrap(lines []string) string {
 	var out []byte
 	for i, line := range lines {
