@@ -173,7 +173,7 @@ func (s *codeSection) bracket(inside string) {
 }
 
 // isEnglish reports whether a language ("409", "en-GB") has English month names. In a numeric code, the lower ten bits
-// are the language. The codes for the system's own date and time formats name none and count as English.
+// are the language. The codes for the system's own date and time formats name no language and count as English.
 func isEnglish(language string) bool {
 	if id, err := strconv.ParseUint(language, 16, 64); err == nil {
 		return id&0x3ff == 9 || id == 0 || id&0xffff == 0xf800 || id&0xffff == 0xf400

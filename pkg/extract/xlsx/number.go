@@ -143,7 +143,7 @@ func emptyPlaceholder(place string) string {
 	return ""
 }
 
-// significantDigits returns a positive number's 15 significant digits and the first one's power of ten.
+// significantDigits returns a positive number's 15 significant digits and the power of ten of the first digit.
 func significantDigits(n float64) (digits string, exp int) {
 	mantissa, power, _ := strings.Cut(strconv.FormatFloat(n, 'e', 14, 64), "e")
 	exp, err := strconv.Atoi(power)

@@ -172,8 +172,8 @@ func setMarked(r *table.Row, column int, marked bool) {
 	r.Marked = append(r.Marked[:column], marked)
 }
 
-// fillMerged fills in the texts of merged cells that extend down into a row, except long ones, and records merged cells
-// that start there.
+// fillMerged copies the texts of merged cells that extend down into a row to that row, except long texts. It also
+// records the merged cells that start in the row.
 func (r *sheetReader) fillMerged(row *table.Row) {
 	for column, m := range r.above {
 		if m.last < row.Number {

@@ -47,8 +47,8 @@ var Format = ooxml.NewFormat(format.Format{
 // read reads a workbook sheet by sheet and row by row. It writes numbers as displayed and formulas as their stored
 // results. Hidden rows and columns are read too, because usually a filter has hidden them. Hidden sheets are read with
 // a warning, except those that only a macro can show. The parts are read with xmlscan, not excelize: xmlscan tolerates
-// common errors (wrong relationships and references, missing styles) and holds only one row in memory. excelize only
-// formats fractions and numbers in other languages.
+// common errors (wrong relationships and references, missing styles) and holds only one row in memory. excelize is used
+// only to format fractions and numbers with formats in other languages.
 func read(p *format.Parser) error {
 	a := ooxml.PackageOf(p)
 	a.Properties()
