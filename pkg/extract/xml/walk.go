@@ -75,7 +75,8 @@ func (w *walker) element(n *node) error {
 	return w.section(n)
 }
 
-// section emits an element that contains others. Its title becomes a heading or, for figures and tables, a caption.
+// section emits an element that contains other elements. Its title becomes a heading or, for figures and tables, a
+// caption.
 func (w *walker) section(n *node) error {
 	inner := *w
 	defer func() { w.label, w.notes = inner.label, inner.notes }()
@@ -117,7 +118,7 @@ func (w *walker) section(n *node) error {
 	return nil
 }
 
-// heading emits a section's title. The first one is the document's title.
+// heading emits a section's title. If the document has no title yet, a level-1 heading becomes its title.
 func (w *walker) heading(title *node) error {
 	text := title.words()
 	if w.p.Doc.Title == "" && w.level == 1 {
