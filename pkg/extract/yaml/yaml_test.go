@@ -11,7 +11,8 @@ import (
 	"github.com/sluice/sluice/pkg/extract/readtest"
 )
 
-// values is in the style of charts and pipelines: comments above and behind values, anchors, merges and block text.
+// values is a file like those for Helm charts and CI pipelines, with comments above and behind values, anchors, merges
+// and block text.
 const values = `# Settings of the gate
 
 # Number of porters
