@@ -50,8 +50,9 @@ func recoverParts(p *format.Parser, cause error) (*zip.Reader, error) {
 	return zr, nil
 }
 
-// repack writes a new container with the parts found by their local headers and returns their number. It returns an
-// *Error of kind TooLarge if they unpack to more than `limit` bytes, or the context's error.
+// repack writes a new container with the parts found by their local headers and returns the number of parts. If the
+// parts unpack to more than `limit` bytes, it returns an *Error of kind TooLarge. If the context is done, it returns
+// the context's error.
 func repack(ctx context.Context, to io.Writer, data []byte, limit int64) (found int, err error) {
 	z, left := zip.NewWriter(to), limit
 	for range format.MaxZipEntries {
@@ -109,8 +110,8 @@ func localHeader(data []byte) (name string, method uint16, body []byte, ok bool)
 	return name, method, data[localHeaderSize+nameLen+extraLen:], true
 }
 
-// unpackInto unpacks a part, or as much of a damaged one as is intact, up to `limit`+1 bytes. It returns the packed and
-// unpacked sizes.
+// unpackInto unpacks a part, or the intact beginning of a damaged part, up to `limit`+1 bytes. It returns the packed
+// and unpacked sizes.
 func unpackInto(ctx context.Context, w io.Writer, method uint16, body []byte, limit int64) (used int, size int64, err error) {
 	if method == zip.Store {
 		n, err := w.Write(body[:min(int64(len(body)), limit+1)])
