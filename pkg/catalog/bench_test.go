@@ -28,7 +28,8 @@ func onEngines(b *testing.B, f func(b *testing.B, empty opener)) {
 		f(b, func(b *testing.B) (*catalog.Catalog, func()) {
 			address := postgres(b)
 			return open(b, catalog.Options{URL: address}), func() {
-				// Query plans depend on these statistics. In production, autovacuum keeps them up to date.
+				// Query plans depend on the statistics that ANALYZE collects. In production, autovacuum keeps them up
+				// to date.
 				if err := sqlExec(address, `VACUUM ANALYZE`); err != nil {
 					b.Fatal(err)
 				}
@@ -39,7 +40,7 @@ func onEngines(b *testing.B, f func(b *testing.B, empty opener)) {
 
 const benchWorkspaces = 10
 
-// filled queues n jobs from ten workspaces, some of them replays, and returns up to 10,000 of the datasources.
+// filled queues n jobs from ten workspaces, some of them for replays. It returns up to 10,000 of the jobs' datasources.
 func filled(b *testing.B, c *catalog.Catalog, n int) []domain.Datasource {
 	b.Helper()
 	ctx := context.Background()

@@ -148,7 +148,8 @@ func TestProcessesThatShareAServer(t *testing.T) {
 			})
 		}
 		running.Wait()
-		// One transaction stored both rows. The other was retried and failed because they already exist.
+		// One transaction stored both rows. The other transaction was retried and failed because the rows already
+		// exist.
 		if (faults[0] == nil) == (faults[1] == nil) {
 			t.Fatal(faults)
 		}

@@ -146,7 +146,7 @@ func (s *benchSite) begin() {
 	s.crawl, s.jobs = s.jobs[0], nil
 }
 
-// timed reports a step's CPU time per page.
+// timed runs a step and reports the CPU time it takes per page.
 func (s *benchSite) timed(step string, f func()) {
 	from := processorTime(s.b)
 	f()

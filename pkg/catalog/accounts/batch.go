@@ -17,7 +17,7 @@ import (
 const batchTimeout = 10 * time.Second
 
 // usageQueue stores concurrent callers' usage in a single transaction. While one batch is being stored, new callers
-// join the next.
+// join the next batch.
 type usageQueue struct {
 	lock sync.Mutex // held while a batch is stored
 

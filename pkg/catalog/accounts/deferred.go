@@ -39,7 +39,8 @@ func (c *Accounts) CountDeferred(a domain.Account, uses map[domain.Metric]int64)
 }
 
 // flushDeferred stores the buffered usage and waits for the commit. Database errors are only logged. If ctx is done
-// first, flushDeferred returns an error, but the usage is still stored, because other callers may be waiting for it.
+// before the commit, flushDeferred returns an error, but the usage is still stored, because other callers may be
+// waiting for it.
 func (c *Accounts) flushDeferred(ctx context.Context) error {
 	select {
 	case c.deferred.lock <- struct{}{}:

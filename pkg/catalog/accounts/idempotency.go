@@ -25,14 +25,15 @@ const (
 	// dead, and another one may execute the request. Clocks of processes that share a catalog must agree to within a
 	// fraction of this time.
 	IdempotencyLease = 10 * time.Second
-	// Retry-After for a repeated request whose first execution is still running.
+	// Retry-After value for a repeated request while the request's first execution is still running.
 	idempotencyRetry = 2 * time.Second
 )
 
 // Claim is the right to execute the request with an idempotency key. If its holder does not renew it in time, another
 // process may take over. Running a request twice doesn't create duplicates, because the ids of new objects are derived
-// from the request. But a process that was merely paused could undo a later request by replacing newer content or
-// recreating deleted objects, so an execution that has lost its claim can't commit anything (see WithClaim).
+// from the request. But if the holder was merely paused and then continued, it could undo a later request: it could
+// replace newer content or recreate deleted objects. So an execution that has lost its claim can't commit anything (see
+// WithClaim).
 type Claim struct {
 	// Repeated is true if an earlier execution ended without a response. It may have done all, some or none of the
 	// work.
@@ -52,8 +53,8 @@ func (c *Claim) ID(parts ...string) string {
 }
 
 // WithClaim returns a context whose transactions commit only while the claim is held. They fail with
-// domain.CodeConflict if another execution of the request has taken over. The claim's row stays locked until the
-// commit, so nobody can take it over in between.
+// domain.CodeConflict if another execution of the request has taken over. The claim's row is locked from the check
+// until the commit, so no other process can take over between the two.
 func WithClaim(ctx context.Context, claim *Claim) context.Context {
 	return db.WithFence(ctx, func(ctx context.Context, t *db.Tx) error {
 		var holder string
@@ -100,10 +101,10 @@ func (c *Accounts) BeginIdempotent(ctx context.Context, ws, key, requestHash str
 	return claim, have, nil
 }
 
-// take claims the key if it is free or its claim has expired. A claim that was renewed in the future counts as expired,
-// because the clock has been set back. Each of the two statements checks and claims in a single step, so only one of
-// several concurrent requests succeeds, even across processes. While status is 0 (no response yet), body contains the
-// claim's holder.
+// take claims the key if it is free or its claim has expired. A claim whose renewal time is in the future counts as
+// expired, because such a time means that the clock has been set back. Each of the two statements checks and claims in
+// a single step, so only one of several concurrent requests succeeds, even across processes. While status is 0 (no
+// response yet), body contains the claim's holder.
 func (c *Claim) take(ctx context.Context, t *db.Tx, now time.Time) (bool, error) {
 	fresh, err := t.Exec(ctx, `INSERT INTO idempotency_keys (workspace_id, key, request_hash, status, body, begun_at, expires_at)
 		VALUES (?, ?, ?, 0, ?, ?, ?) ON CONFLICT DO NOTHING`, c.ws, c.key, c.requestHash, c.holder, db.Micros(now), c.expires)

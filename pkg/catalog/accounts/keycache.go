@@ -17,7 +17,8 @@ type keyCache struct {
 	byHash  map[string]domain.APIKey
 }
 
-// get returns the cached key for this hash. It returns false if the key isn't cached or the database has changed since.
+// get returns the cached key for this hash. It returns false if the key isn't cached, or if the database has changed
+// since the key was read.
 func (c *keyCache) get(version int64, hash string) (domain.APIKey, bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

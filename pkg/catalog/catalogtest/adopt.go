@@ -15,7 +15,8 @@ func adoptJob(w *world.World, j domain.Job) catalog.Adopted {
 	return what
 }
 
-// lateJob returns a logged job that the database doesn't know, as after restoring an older copy of the database.
+// lateJob returns a job from the job log that the database doesn't know. This happens if an older copy of the database
+// has been restored.
 func lateJob(w *world.World, d domain.Datasource, generation uint64) domain.Job {
 	d.Original = &domain.Original{Key: "late", SHA256: "late", Size: 9, MIMEType: "text/plain", Name: "late.txt"}
 	d.Name, d.CustomID, d.Metadata = "Late", "late", map[string]any{"v": "late"}

@@ -17,12 +17,12 @@ func member(path, content string) domain.Original {
 	return domain.Original{Key: domain.NewID() + ".m", SHA256: content, Size: int64(len(content)), MIMEType: "text/plain", Name: path}
 }
 
-// found sets the archived files in an event.
+// found returns a function that sets an event's Members, the archived files that the job found.
 func found(members ...domain.Original) func(*domain.Event) {
 	return func(ev *domain.Event) { ev.Members = members }
 }
 
-// complete marks an archive's job as complete.
+// complete marks an event as reporting a complete list of the archive's files.
 func complete(ev *domain.Event) { ev.Complete = true }
 
 // newArchive uploads a file that turns out to be an archive and returns its published unpack job.

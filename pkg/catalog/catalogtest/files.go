@@ -28,7 +28,7 @@ func add(w *world.World, storeID string, f domain.File) domain.Datasource {
 	return world.Must(w.AddFile(w.Ctx, w.WS, storeID, catalog.NewFile{FileID: f.ID}))(w.T)
 }
 
-// deletable completes all queued sweeps and returns the keys of the originals they would have deleted.
+// deletable completes all queued sweeps. It returns the keys of the originals that a sweeper would have deleted.
 func deletable(w *world.World) []string {
 	w.T.Helper()
 	keys := []string{}

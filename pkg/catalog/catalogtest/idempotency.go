@@ -218,7 +218,8 @@ func testSharedIdempotency(t *testing.T, open OpenShared) {
 	}
 }
 
-// testSharedLostRequest lets a process stop renewing its claim. The processes' clocks differ by a few seconds.
+// testSharedLostRequest makes a process stop renewing its claim and requires that exactly one other process takes it
+// over. The processes' clocks differ by a few seconds.
 func testSharedLostRequest(t *testing.T, open OpenShared) {
 	w, others := newShared(t, open, 3, func(i int, o *catalog.Options) {
 		now := o.Now

@@ -48,8 +48,8 @@ func finish(w *world.World, moveID string) bool {
 	return switched
 }
 
-// sweptPlaces maps each place to the Below of the sweep queued for the whole datastore there. A sweep deletes only
-// generations lower than Below.
+// sweptPlaces returns the places in which a sweep is queued for the whole datastore. It maps each place to the sweep's
+// Below: the sweep deletes only generations lower than Below.
 func sweptPlaces(w *world.World) map[domain.Place]uint64 {
 	w.T.Helper()
 	out := map[domain.Place]uint64{}

@@ -11,7 +11,7 @@ import (
 	"github.com/sluice/sluice/pkg/lists"
 )
 
-// foreign creates a datastore in another workspace and returns an option that puts a new file there.
+// foreign creates a datastore in another workspace. The returned option puts a new file into that datastore.
 func foreign(w *world.World) func(*catalog.NewDatasource) {
 	w.T.Helper()
 	ws := w.NewWorkspace()

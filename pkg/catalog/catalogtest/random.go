@@ -44,7 +44,7 @@ type history struct {
 	alive  []string       // ids known to callers
 	events []domain.Event // in transit
 	jobs   []domain.Job   // published
-	// written maps each datasource's id to the generations that were written completely, and where.
+	// written maps each datasource's id to the generations that were written completely, each with its place.
 	written map[string][]version
 }
 
@@ -126,7 +126,7 @@ func (h *history) requeue() {
 	world.Must(h.Requeue(h.Ctx, h.WS, id, job, catalog.PriorityReplay))(h.T)
 }
 
-// publish publishes some jobs. Like a dispatcher that crashes, it doesn't always record that.
+// publish publishes some jobs. Like a dispatcher that crashes, it doesn't always record which jobs it has published.
 func (h *history) publish() {
 	h.T.Helper()
 	jobs := world.Must(h.Outbox(h.Ctx, 1+h.rand.IntN(4)))(h.T)
@@ -165,7 +165,7 @@ func (h *history) eventsOf(j domain.Job, seq uint64) []domain.Event {
 		end.Type = domain.EventSitemap
 	case j.Kind == domain.JobCrawl && j.Type == domain.TypeWebPage:
 		end.Type = domain.EventFetched
-		// Few different contents, so that some fetched pages are unchanged or duplicates.
+		// Use only a few different contents, so that some fetched pages are unchanged or duplicates.
 		end.Fetched = &domain.Fetched{Original: domain.Original{Key: fmt.Sprint("page-", seq), SHA256: fmt.Sprint("content-", h.rand.IntN(4))}}
 		if h.rand.IntN(4) == 0 {
 			end.Fetched.Canonical = fmt.Sprint("https://pumps.example/", h.rand.IntN(6))

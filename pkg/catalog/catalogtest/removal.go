@@ -51,7 +51,8 @@ func testDeletion(t *testing.T, open world.Open) {
 		world.OK(t, err)
 		world.Equal(t, 0, len(left))
 		world.Equal(t, []string{}, w.OutboxIDs())
-		// The first two sweeps withdraw the jobs for the site and page B. Page A was already fetched.
+		// The first two sweeps withdraw the jobs for the site and page B. There is none for page A, which was already
+		// fetched.
 		swept, withdrawn, waiting := map[string][]string{}, []string{}, []string{site.ID, domain.ChildID(site.ID, world.PageB)}
 		sweeps := w.AllSweeps()
 		for _, s := range sweeps[:2] {

@@ -60,9 +60,9 @@ func scanMessage(s db.Scanner) (m domain.Message, err error) {
 }
 
 // EnsureConversation stores v with its first messages and returns it with CreatedAt and UpdatedAt set. If the
-// conversation already exists, it only appends the messages and returns the stored conversation. It is all or nothing.
-// It fails with domain.NotFound if the agent does not exist, if the conversation belongs to another workspace or agent,
-// or if there are messages and the conversation belongs to another visitor.
+// conversation already exists, it only appends the messages and returns the stored conversation. If it fails, it stores
+// nothing. It fails with domain.NotFound if the agent does not exist or if the conversation belongs to another
+// workspace or agent. If there are messages, it also fails if the conversation belongs to another visitor.
 func (c *Store) EnsureConversation(ctx context.Context, v domain.Conversation, first ...domain.Message) (have domain.Conversation, err error) {
 	at := c.db.Stamp()
 	v.CreatedAt, v.UpdatedAt, v.Title = db.FromMicros(at), db.FromMicros(at), title(v.Title)
@@ -107,7 +107,8 @@ func (c *Store) FindConversation(ctx context.Context, ws, agentID, id string) (v
 	return v, true, nil
 }
 
-// Conversation returns one of the workspace's conversations. Unless agentID is empty, it must be with that agent.
+// Conversation returns one of the workspace's conversations. If agentID is not empty, the conversation must be with
+// that agent.
 func (c *Store) Conversation(ctx context.Context, ws, agentID, id string) (domain.Conversation, error) {
 	return readConversation(ctx, c.db.Read, ws, agentID, id)
 }

@@ -8,10 +8,11 @@ import (
 )
 
 // Lock acquires or renews the lock for answering a question in the conversation. It returns false if another holder has
-// it. The lock makes all processes answer a conversation's questions one at a time, so each answer can refer to earlier
-// ones. A lock that is neither renewed nor released expires after ttl. Like Lease, Lock uses the process's clock.
+// the lock. The lock makes all processes answer a conversation's questions one at a time, so each answer can refer to
+// earlier answers. A lock that is neither renewed nor released expires after ttl. Like Lease, Lock uses the process's
+// clock.
 //
-// A conversation can be locked before it is stored, for when several first questions arrive at once. The lock only
+// A conversation can be locked before it is stored, because several first questions may arrive at once. The lock only
 // orders answers: if a holder loses the lock, its answer is still stored, after the messages already there.
 func (c *Store) Lock(ctx context.Context, conversationID, holder string, ttl time.Duration) (taken bool, err error) {
 	err = c.db.Update(ctx, "locking a conversation", func(t *db.Tx) error {
@@ -43,8 +44,8 @@ func (c *Store) Unlock(ctx context.Context, conversationID, holder string) error
 // Number of conversations deleted per transaction.
 const forgetBatch = 100
 
-// ForgetConversations deletes a batch of conversations that have had no messages since the given time and are not
-// answering a question. It reports whether there are more.
+// ForgetConversations deletes a batch of conversations that have had no messages since the given time and in which no
+// question is being answered. It reports whether there are more.
 func (c *Store) ForgetConversations(ctx context.Context, since time.Time) (more bool, err error) {
 	const forgotten = `updated_at < ? AND NOT EXISTS (
 		SELECT 1 FROM conversation_turns t WHERE t.conversation_id = conversations.id AND t.held_until >= ?)`

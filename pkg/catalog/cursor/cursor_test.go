@@ -47,8 +47,8 @@ func TestInvalidCursorsAreRefused(t *testing.T) {
 	}
 }
 
-// FuzzCursor reads arbitrary text as a cursor for each list. At most one list may accept it, and only if Write could
-// have made it. All others must return an error that blames the caller.
+// FuzzCursor reads arbitrary text as a cursor for each list. At most one list may accept the text, and only if Write
+// could have returned it. All other lists must return an error that blames the caller.
 func FuzzCursor(f *testing.F) {
 	for _, list := range lists {
 		f.Add(Write(list, Position{At: 1_700_000_000_000_000, ID: "0af9"}), int64(-1), "a.b")

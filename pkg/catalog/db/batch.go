@@ -20,8 +20,8 @@ type Write struct {
 // Maximum number of queued writes.
 const maxBatch = 256
 
-// Queue queues a write to run before the next query or the commit. All queued writes are sent in one round trip. On
-// SQLite, which has no round trips, the write runs immediately.
+// Queue queues a write, which is executed before the transaction's next query or commit. All queued writes are sent in
+// one round trip. On SQLite, which has no round trips, the write is executed immediately.
 func (t *Tx) Queue(ctx context.Context, w Write) error {
 	if t.conn == nil {
 		rows, err := t.Exec(ctx, w.Text, w.Args...)

@@ -45,7 +45,7 @@ type DB struct {
 	versions *versionReader // nil if the version cannot be read
 	// groups combines several transactions' commits. It is nil if each transaction has its own connection.
 	groups *groupCommit
-	// migrations opens a connection that does not have the timeouts for requests.
+	// migrations opens a connection on which statements don't have the timeouts used for requests.
 	migrations func() (*sql.DB, error)
 	migrated   bool // whether the database has a schema, of any version
 	ready      func(ctx context.Context) error

@@ -49,8 +49,8 @@ func (t *Tx) gates(ctx context.Context, text, kind string, names []string) error
 	return nil
 }
 
-// LockCreation serialises transactions with the same kind and name. Use it in transactions that look for rows and then
-// create the missing ones.
+// LockCreation serialises transactions that pass the same kind and name. Use it in a transaction that looks for rows
+// and then creates those that don't exist.
 func (t *Tx) LockCreation(ctx context.Context, kind, name string) error {
 	if !t.IsShared() {
 		return nil

@@ -12,7 +12,7 @@ import (
 const (
 	// Maximum number of transactions per commit.
 	maxGroupSize = 32
-	// How long a commit accepts more transactions, which therefore wait up to this long.
+	// How long a commit accepts more transactions. The first one may therefore wait this long for its commit.
 	maxGroupDelay = 5 * time.Millisecond
 )
 
@@ -20,8 +20,8 @@ const (
 var errRolledBack = errors.New("rolled back together with another transaction")
 
 // groupCommit lets several transactions share one commit on the only write connection. Each transaction runs in a
-// savepoint, so that it can be rolled back alone. The last one commits for all when no other is waiting to join, and
-// none returns before that.
+// savepoint, so that it can be rolled back alone. A transaction that finds no other transaction waiting to join commits
+// for all of them. None of them returns before that commit.
 type groupCommit struct {
 	lock     chan struct{} // full while a goroutine uses the fields below
 	open     *commit       // the commit in progress; nil if there is none
@@ -82,7 +82,7 @@ func (g *groupCommit) acquire(ctx context.Context) error {
 }
 
 // release commits unless another goroutine is waiting to join, and then releases the lock, which the caller must hold.
-// A goroutine that stops waiting calls release itself, so that no commit stays open.
+// If a goroutine stops waiting because its context is done, it calls release itself, so that no commit stays open.
 func (g *groupCommit) release() {
 	for {
 		g.commitIfLast()

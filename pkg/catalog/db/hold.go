@@ -72,8 +72,8 @@ func (d *DB) Hold(ctx context.Context, name string) (release func(), err error) 
 	return func() { d.holds.release(h) }, nil
 }
 
-// When a process exits, a busy server takes a moment to notice and release its locks, so keep trying to get the hold
-// for a while.
+// When a process exits, a busy server takes a moment to notice this and release the process's locks. So keep trying to
+// acquire a hold for a while.
 const (
 	holdTimeout = 2 * time.Second
 	holdPause   = 50 * time.Millisecond
@@ -97,7 +97,7 @@ func takeHold(ctx context.Context, conn *pgx.Conn, key int64) error {
 	}
 }
 
-// set records the reason the hold is lost (nil if it isn't) and returns the previous one.
+// set records why the hold is lost, or nil if it isn't lost. It returns the previously recorded value.
 func (h *hold) set(fault error) (was error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()

@@ -11,8 +11,8 @@ const ClockSkew = 10 * time.Second
 
 // Lease acquires or renews a lease and reports whether the holder has it. Leases are for work that only one process
 // should do. A lease expires after ttl unless it is renewed. Lease uses the process's clock, so ttl must be much longer
-// than the difference between clocks. If another holder's lease expires later than ttl plus ClockSkew from now, the
-// clock was set back, and the lease counts as free.
+// than the difference between the processes' clocks. If another holder's lease expires later than ttl plus ClockSkew
+// from now, a clock was set back, and the lease counts as free.
 func (d *DB) Lease(ctx context.Context, name, holder string, ttl time.Duration) (held bool, err error) {
 	err = d.Update(ctx, "taking a lease", func(t *Tx) error {
 		now := d.Now()

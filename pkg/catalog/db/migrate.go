@@ -97,7 +97,7 @@ func CheckVersion(schema fs.FS, have int64) error {
 	return nil
 }
 
-// lockSchema takes a lock tied to its connection, so that it is released if the process dies.
+// lockSchema takes a lock that belongs to a database connection, so the lock is released if the process dies.
 func (d *DB) lockSchema(ctx context.Context, db *sql.DB) (unlock func() error, err error) {
 	if !d.dialect.shared {
 		return func() error { return nil }, nil

@@ -14,12 +14,13 @@ import (
 	"github.com/sluice/sluice/pkg/sleep"
 )
 
-// noticePause is the minimum time between two notices from a process. Topics are batched in between.
+// noticePause is the minimum time between two notices from a process. Topics announced in between share the next
+// notice.
 const noticePause = 20 * time.Millisecond
 
-// notices tells other processes about queued work and receives their notices. A notice is sent after the commit,
-// because PostgreSQL serialises commits that contain notices. If the process dies in between, the notice is lost and
-// the work starts later.
+// notices tells other processes about queued work and receives their notices. A notice is sent after the transaction's
+// commit and not as part of it, because PostgreSQL serialises commits that contain notices. If the process dies between
+// commit and notice, the notice is lost and the work starts later.
 type notices struct {
 	db        *DB
 	processID string // identifies this process's own notices

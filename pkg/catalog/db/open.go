@@ -37,10 +37,11 @@ type Options struct {
 
 // observer is notified of changes made on an SQLite database's writing connection.
 type observer interface {
-	// Change is called before a row is inserted, changed or deleted. added is true for an insert; otherwise, id()
-	// returns the row's first column or an error.
+	// Change is called before a row is inserted, changed or deleted. added is true if the row is inserted. If added is
+	// false, id() returns the value in the row's first column, or an error.
 	Change(table string, added bool, id func() (string, error))
-	// Committing is called before each commit, and done after it. Commits never overlap.
+	// Committing is called before each commit. The function it returns is called after the commit. Commits never
+	// overlap.
 	Committing() (done func())
 	// Forget is called when the database is closed.
 	Forget()

@@ -50,8 +50,8 @@ func openPostgres(ctx context.Context, o Options) (*DB, error) {
 	cfg.ConnectTimeout = cmp.Or(cfg.ConnectTimeout, connectTimeout)
 	cfg.DialFunc = (&net.Dialer{Timeout: cfg.ConnectTimeout, KeepAliveConfig: keepAlive}).DialContext
 	setParam(cfg, "application_name", "sluice")
-	// The server needs keep-alives, too. If a client machine goes down, it would otherwise hold that client's locks for
-	// hours.
+	// The server needs keep-alives, too. Without them, if a client's machine goes down, the server would hold that
+	// client's locks for hours.
 	setParam(cfg, "tcp_keepalives_idle", "10")
 	setParam(cfg, "tcp_keepalives_interval", "5")
 	setParam(cfg, "tcp_keepalives_count", "4")
@@ -69,7 +69,8 @@ func openPostgres(ctx context.Context, o Options) (*DB, error) {
 		db.SetConnMaxIdleTime(connectionIdle)
 		return db
 	}
-	// A separate pool for reads, so that they don't have to wait when transactions use all connections.
+	// Use a separate pool for reads, so that they don't have to wait when transactions use all connections of the other
+	// pool.
 	write, read := open(conns/2), open(conns-conns/2)
 	d := &DB{
 		dialect: postgresDialect,
@@ -94,8 +95,8 @@ func openPostgres(ctx context.Context, o Options) (*DB, error) {
 // connectPause is the pause between attempts to reach a server that does not respond yet.
 const connectPause = 250 * time.Millisecond
 
-// When to log that the server does not respond. A single connection attempt can take twice connectTimeout, so the first
-// message may appear during the first attempt.
+// Times at which waitForServer logs that the server does not respond. A single connection attempt can take twice
+// connectTimeout, so the first message may appear during the first attempt.
 const (
 	firstReport = 2 * time.Second
 	reportEvery = 10 * time.Second

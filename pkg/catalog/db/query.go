@@ -25,8 +25,8 @@ func MapNotFound(err error, kind, id string) error {
 	return nil
 }
 
-// MapConflict returns an insert's error. If err is nil but no row was inserted, the id already exists, and the error
-// has domain.CodeConflict.
+// MapConflict returns an insert's error. rows is the number of inserted rows. If err is nil but rows is 0, the id
+// already exists, and MapConflict returns a domain.CodeConflict error.
 func MapConflict(rows int64, err error, kind, id string) error {
 	if err == nil && rows == 0 {
 		return domain.Errorf(domain.CodeConflict, "there is already a %s with id %q", kind, id)
@@ -78,8 +78,8 @@ func (d dialect) bound(ctx context.Context, limit time.Duration) (context.Contex
 	return context.WithTimeoutCause(ctx, limit, errTimeout)
 }
 
-// timeoutError returns a domain.CodeUnavailable error if the server did not respond in time, and otherwise err, which
-// may be the context error of a caller that gave up.
+// timeoutError returns a domain.CodeUnavailable error if the server did not respond in time, and otherwise err. err may
+// be the context's error if the caller gave up.
 func timeoutError(ctx context.Context, err error) error {
 	if err != nil && errors.Is(context.Cause(ctx), errTimeout) {
 		return &domain.Error{Code: domain.CodeUnavailable, Message: "the catalog's database did not answer in time; try again shortly", Err: err}
@@ -225,11 +225,12 @@ func ScanString(s Scanner) (string, error) {
 	return v, err
 }
 
-// Lengths of IN lists. To keep the number of statements small, a list is padded to the next length by repeating its
-// last value.
+// inSizes lists the possible lengths of IN lists. To keep the number of statements small, a list is padded to the next
+// of these lengths by repeating its last value.
 var inSizes = []int{1, 4, 16, 32, 64, 128, 256}
 
-// Scan returns a function that reads a row into a new T. into returns pointers to the fields, in column order.
+// Scan returns a function that reads a row into a new T. `into` returns pointers to the new T's fields, in column
+// order.
 func Scan[T any](into func(*T) []any) func(Scanner) (T, error) {
 	return func(s Scanner) (v T, err error) {
 		err = s.Scan(into(&v)...)
@@ -237,8 +238,8 @@ func Scan[T any](into func(*T) []any) func(Scanner) (T, error) {
 	}
 }
 
-// InLists splits values into lists of limited length. For each list, it calls f with an SQL condition to append to a
-// column name, and with the condition's arguments.
+// InLists splits values into lists of limited length and calls f for each list. `in` is an SQL condition for the list,
+// to append to a column's name, and args are the condition's arguments.
 func InLists(q Querier, values []string, f func(in string, args []any) error) error {
 	d := q.engine()
 	for len(values) > 0 {
@@ -252,8 +253,8 @@ func InLists(q Querier, values []string, f func(in string, args []any) error) er
 	return nil
 }
 
-// inList returns the condition for one list. On PostgreSQL, the list is one array argument, so that query plans can be
-// reused.
+// inList returns the condition for one list, and its arguments. On PostgreSQL, the whole list is a single array
+// argument, so that query plans can be reused.
 func (d dialect) inList(values []string) (text string, args []any) {
 	if d.numbered {
 		list := lists.Map(values, cleanText)

@@ -67,7 +67,7 @@ func (r Row) args(u use) ([]any, error) {
 	return out, nil
 }
 
-// Columns returns the columns for a SELECT, comma-separated and each with the prefix.
+// Columns returns the columns for a SELECT, separated by commas. Each column's name is preceded by prefix.
 func (r Row) Columns(prefix string) string { return strings.Join(r.names(reads, prefix, ""), ", ") }
 
 // Scan reads the row's columns and then any additional values selected after them.
@@ -128,8 +128,8 @@ func (t *Tx) UpdateRow(ctx context.Context, text string, r Row, id string) error
 	return err
 }
 
-// destination returns the Scan argument that reads a column into the variable `at` points to, converting it if
-// necessary.
+// destination returns the argument for sql.Rows.Scan that reads a column into the variable that `at` points to. It
+// converts the value if necessary.
 func destination(at any) any {
 	switch at := at.(type) {
 	case *string, *int, *int64:
@@ -149,7 +149,7 @@ func destination(at any) any {
 	return encoded{at}
 }
 
-// value returns the stored form of a column's variable.
+// value returns the stored form of the variable that `at` points to.
 func value(at any) (any, error) {
 	switch at := at.(type) {
 	case *string:

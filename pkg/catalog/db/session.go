@@ -62,8 +62,8 @@ func (s *session) run(ctx context.Context) {
 	}
 }
 
-// keepOpen opens a connection and returns when it breaks or ctx is done. It calls tried after the attempt to connect,
-// successful or not.
+// keepOpen opens a connection and returns when the connection breaks or ctx is done. It calls tried once it has tried
+// to connect, whether or not that succeeded.
 func (s *session) keepOpen(ctx context.Context, tried func()) error {
 	conn, err := s.open(ctx)
 	tried()

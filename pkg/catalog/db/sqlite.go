@@ -15,7 +15,8 @@ import (
 
 var sqliteDialect = dialect{goose: goose.DialectSQLite3, prepares: true}
 
-// Number of read connections, not counting the one that reads the database version. Each caches up to 2 MiB of pages.
+// Number of connections for reading, not counting the one that reads the database version. Each caches up to 2 MiB of
+// pages.
 const sqliteReaders = 4
 
 // openSQLite opens a database file. There is only one write connection, so write transactions never overlap.
@@ -66,8 +67,8 @@ func openSQLite(ctx context.Context, o Options) (*DB, error) {
 	d.groups = newGroupCommit(o.Observer)
 	// Read something right after each commit. The first read after a commit writes to a memory-mapped file that all
 	// connections share. If the disk hangs during this write, the thread is blocked, the garbage collector waits for
-	// it, and the whole process stops. Right after the commit that is unlikely, because the commit has just written to
-	// the same page.
+	// the thread, and the whole process stops. Right after the commit, the disk is unlikely to hang, because the commit
+	// has just written to the same page.
 	d.groups.committed = func() {
 		var version int
 		_ = write.QueryRowContext(context.Background(), `PRAGMA schema_version`).Scan(&version) // the next reader gets the error

@@ -17,7 +17,8 @@ type Tx struct {
 	db      *DB
 	Lock    string        // see dialect.lock
 	timeout time.Duration // see ExtendTimeout; 0 means answerTimeout
-	// unprepared lists statements to prepare afterwards, because the transaction uses the only connection.
+	// unprepared lists statements to prepare after the transaction. They can't be prepared during the transaction,
+	// because it uses the only connection.
 	unprepared []string
 	locks      map[int64]bool  // keys of the advisory locks held; see gates
 	announced  map[string]bool // topics to announce; true means to other processes as well
@@ -100,7 +101,7 @@ func (t *Tx) Wake(topic string) {
 	}
 }
 
-// Local returns the transaction's value of type T, creating it with init on the first call.
+// Local returns the value of type T that belongs to the transaction. The first call creates it with init.
 func Local[T any](t *Tx, init func() T) T {
 	key := (*T)(nil)
 	v, known := t.locals[key].(T)

@@ -14,7 +14,7 @@ func Micros(t time.Time) int64 { return t.UnixMicro() }
 // FromMicros converts a time from its stored form.
 func FromMicros(us int64) time.Time { return time.UnixMicro(us).UTC() }
 
-// Stored rounds an optional time to the stored precision and converts it to UTC.
+// Stored rounds a time to the precision of stored times and converts it to UTC. It returns nil if t is nil.
 func Stored(t *time.Time) *time.Time {
 	if t == nil {
 		return nil

@@ -38,14 +38,14 @@ func (c *Files) AddFile(ctx context.Context, ws, datastoreID string, f NewFile) 
 	return out[0].Datasource, nil
 }
 
-// added is the result of adding one file: its datasource, or missing if the file does not exist.
+// added is the result of adding one file. If the file does not exist, missing is set and there is no datasource.
 type added struct {
 	domain.Datasource
 	missing bool
 }
 
-// add adds files to a datastore, which counts as vector store activity. If strict is set, a file that does not exist
-// causes a domain.CodeNotFound error.
+// add adds files to a datastore, which counts as activity in its vector store. If strict is set and a file does not
+// exist, add fails with domain.CodeNotFound.
 func (c *Files) add(ctx context.Context, t *db.Tx, ws, datastoreID string, files []NewFile, strict bool) ([]added, error) {
 	store, err := record.ShareOwnDatastore(ctx, t, ws, datastoreID)
 	if err != nil {
@@ -154,7 +154,8 @@ func sameAttributes(a, b map[string]any) bool {
 	return len(a) == 0 && len(b) == 0 || maps.EqualFunc(a, b, func(a, b any) bool { return reflect.DeepEqual(a, b) })
 }
 
-// StoredFile returns the datastore's datasource for a file. A datasource created without a file is found by its own id.
+// StoredFile returns the datastore's datasource for a file. If a datasource was created without a file, fileID is the
+// datasource's own id.
 func (c *Files) StoredFile(ctx context.Context, ws, datastoreID, fileID string) (domain.Datasource, error) {
 	r, err := record.Scan(c.db.Read.QueryRow(ctx, `SELECT `+record.Columns+` FROM datasources
 		WHERE file_id = ? AND file_id <> '' AND datastore_id || '' = ? AND workspace_id || '' = ? AND `+record.NotDeleted+` ORDER BY id LIMIT 1`,
@@ -166,8 +167,8 @@ func (c *Files) StoredFile(ctx context.Context, ws, datastoreID, fileID string) 
 	return r.Datasource, db.MapNotFound(err, "file", fileID)
 }
 
-// FileDatasource returns one of the workspace's datasources that was created without a file. Vector stores list it as a
-// file with the datasource's id.
+// FileDatasource returns one of the workspace's datasources that was created without a file. Vector stores list such a
+// datasource as a file whose id is the datasource's.
 func (c *Files) FileDatasource(ctx context.Context, ws, fileID string) (domain.Datasource, error) {
 	r, err := record.Scan(c.db.Read.QueryRow(ctx, `SELECT `+record.Columns+` FROM datasources
 		WHERE id = ? AND file_id = '' AND workspace_id || '' = ? AND `+isFile+` AND `+record.InExistingStore, fileID, ws))

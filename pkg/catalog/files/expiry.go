@@ -10,8 +10,8 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// How often one process records a datastore's activity. So that vector stores never expire early, they expire this much
-// later than their recorded activity suggests.
+// How often one process records a datastore's activity. A vector store expires this much later than its recorded
+// activity suggests, because its last activity may not have been recorded.
 const activityInterval = 20 * time.Second
 
 // Maximum number of entries in Files.active.
@@ -46,7 +46,8 @@ func (c *Files) Used(ctx context.Context, datastoreIDs ...string) error {
 	return nil
 }
 
-// isDue reports whether the datastore's activity must be recorded now, which the caller is then expected to do.
+// isDue reports whether the datastore's activity must be recorded now. If so, the caller must record it, because isDue
+// assumes from then on that it has been recorded.
 func (c *Files) isDue(datastoreID string) bool {
 	now := c.db.Now()
 	c.mu.Lock()
@@ -167,8 +168,8 @@ func (c *Files) expireStores(ctx context.Context) (int, error) {
 	return len(ids), nil
 }
 
-// emptyStores removes the next batch of content from expired vector stores, except content added through other
-// interfaces after the expiry.
+// emptyStores removes the next batch of content from expired vector stores. It keeps content that was added through
+// other interfaces after the vector store expired.
 func (c *Files) emptyStores(ctx context.Context) (int, error) {
 	type store struct {
 		owned

@@ -10,8 +10,8 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// Page requests one page of a list that is ordered by creation time, newest first unless Ascending is set. The page
-// follows the object with id After, or precedes the one with id Before.
+// Page requests one page of a list that is ordered by creation time, newest first unless Ascending is set. If After is
+// set, the page follows the object with that id. If Before is set, the page precedes the object with that id.
 type Page struct {
 	Limit         int
 	Ascending     bool
@@ -24,8 +24,8 @@ type position struct {
 	id string
 }
 
-// list reads a page and reports whether there are more objects in the direction it reads. find returns the position of
-// the object p.After or p.Before.
+// list reads a page. more reports whether there are further objects in the direction in which list reads, which is
+// backwards if p.Before is set. find returns the position of the object p.After or p.Before.
 func list[T any](ctx context.Context, q db.Querier, l db.List, p Page, scan func(db.Scanner) (T, error), find func(id string) (position, error)) (page []T, more bool, err error) {
 	return listBy(ctx, q, l, `created_at, id`, p, scan, find)
 }

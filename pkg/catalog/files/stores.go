@@ -150,7 +150,8 @@ func (c *Files) VectorStores(ctx context.Context, ws string, p Page) ([]domain.V
 	return out, more, c.count(ctx, shown...)
 }
 
-// storeCount is the number of datasources in a datastore with a given status, and the size of their text.
+// storeCount counts the datasources with a given status in a datastore: n is their number, and bytes the size of their
+// text.
 type storeCount struct {
 	datastoreID string
 	status      domain.Status
@@ -159,11 +160,11 @@ type storeCount struct {
 
 var scanStoreCount = db.Scan(func(v *storeCount) []any { return []any{&v.datastoreID, &v.status, &v.n, &v.bytes} })
 
-// isFile selects datasources that count as a vector store's files. Web sites and archives don't, because they have no
-// content of their own, but their pages and files do.
+// isFile selects datasources that count as a vector store's files. Web sites and archives don't count, because they
+// have no content of their own. Their pages and files do.
 const isFile = `type NOT IN ('web_site', 'archive') AND ` + record.NotOfDeletedSite
 
-// count fills in Counts and TextBytes.
+// count fills in the vector stores' Counts and TextBytes.
 func (c *Files) count(ctx context.Context, stores ...*domain.VectorStore) error {
 	byID := map[string]*domain.VectorStore{}
 	var ids []string

@@ -137,7 +137,7 @@ func (c *Files) UploadParts(ctx context.Context, uploadID string) ([]domain.Uplo
 }
 
 // CompleteUpload stores a pending upload's file and removes its parts. If the upload is already complete, it changes
-// nothing and returns the file stored then.
+// nothing and returns the file that was stored when the upload was completed.
 func (c *Files) CompleteUpload(ctx context.Context, ws, id string, f domain.File) (u domain.Upload, stored domain.File, err error) {
 	err = c.db.Update(ctx, "completing an upload", func(t *db.Tx) error {
 		return c.accounts.WithinStorage(ctx, t, ws, func() (err error) {

@@ -26,12 +26,12 @@ const (
 	recoveredPrefix         = "Recovered "
 )
 
-// Adopt adopts a datasource's last job from the job log if the catalog doesn't know it, as after the database was
-// replaced with an older copy. The job's Generation must be set.
+// Adopt adopts a datasource's last job from the job log if the catalog doesn't know the job. This can happen after the
+// database was replaced with an older copy. The job's Generation must be set.
 //
-// If the datasource is unknown, Adopt creates it from the job, and the workspace and datastore as well if necessary,
-// with names that say they were recovered. A known datasource gets the job's name, custom id, metadata and original. In
-// both cases, the datasource is queued again with the priority of replays.
+// If the datasource is unknown, Adopt creates it from the job. If necessary, it also creates the workspace and the
+// datastore, with names that say they were recovered. A known datasource gets the job's name, custom id, metadata and
+// original. In both cases, the datasource is queued again with the priority of replays.
 //
 // If the datasource is up to date, was deleted, or has changed since the job was published, Adopt changes nothing, so
 // calling it twice is harmless.
@@ -103,8 +103,8 @@ func (c *Maintenance) adoptContent(ctx context.Context, t *db.Tx, r record.Recor
 	return c.sites.Restart(ctx, t, &r, store, newJobFor(job), record.PriorityReplay)
 }
 
-// newJobFor returns a copy of the job with a new id, because the stream drops jobs with known ids. Pages are fetched
-// unconditionally, because the catalog may lack the content that the cache validators refer to.
+// newJobFor returns a copy of the job with a new id, because the stream drops jobs with known ids. A page's copy makes
+// an unconditional request, because the catalog may lack the content that the job's cache validators refer to.
 func newJobFor(job domain.Job) domain.Job {
 	next := domain.Job{ID: domain.NewID(), Kind: job.Kind}
 	if job.Crawl != nil {
@@ -148,8 +148,9 @@ func adoptUnknown(ctx context.Context, t *db.Tx, job domain.Job) (Adopted, error
 // NATS records only the removal of the last job. After a crash, the earlier job is back in the log, so isDeleted queues
 // another sweep.
 //
-// Such a job's generation doesn't exceed the catalog's highest one. If no other process writes to the catalog, checking
-// that is enough, because at startup the service adopts newer jobs before it publishes any.
+// Such a job's generation doesn't exceed the catalog's highest generation, and that is how isDeleted recognises it. If
+// no other process writes to the catalog, this check is enough, because at startup the service adopts newer jobs before
+// it publishes any.
 func isDeleted(ctx context.Context, t *db.Tx, job domain.Job) (bool, error) {
 	sweeping, err := db.Exists(ctx, t, `SELECT 1 FROM sweeps WHERE datastore_id = ? AND datasource_id IN ('', ?) AND jobs = 1 LIMIT 1`,
 		job.DatastoreID, job.DatasourceID)

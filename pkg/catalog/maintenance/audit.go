@@ -53,8 +53,9 @@ type OriginalRef struct {
 	Key          string
 }
 
-// EachOriginal calls f for every reference to an original, starting with those from files and parts. It stops at the
-// first error from f and returns it. Several datasources may refer to the same file's original.
+// EachOriginal calls f for every reference to an original: first for those from files and upload parts, then for those
+// from datasources. It stops at the first error from f and returns it. Several datasources may refer to the same file's
+// original.
 func (c *Maintenance) EachOriginal(ctx context.Context, f func(OriginalRef) error) error {
 	type owner struct {
 		OriginalRef

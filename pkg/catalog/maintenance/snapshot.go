@@ -44,8 +44,9 @@ type Snapshot struct {
 	file   *sql.DB
 }
 
-// TakeSnapshot copies an SQLite catalog, which may be in use. The destination must not exist. The copy keeps an older
-// schema. TakeSnapshot fails if this program can't open the catalog.
+// TakeSnapshot copies an SQLite catalog, which may be in use. The destination must not exist. If the catalog's schema
+// is older than this program's, the copy keeps the older schema. TakeSnapshot fails if this program can't open the
+// catalog.
 func TakeSnapshot(ctx context.Context, from, to string) (_ *Snapshot, err error) {
 	if err := copyDatabase(ctx, from, to); err != nil {
 		return nil, fmt.Errorf("copying the catalog: %w", err)
@@ -131,8 +132,8 @@ const snapshotPage = 500
 // filesSchema is the first schema version with a files table.
 const filesSchema = 13
 
-// notShared excludes a datasource if an existing file, or a datasource with a lower id for the same file, has the same
-// original. Each original is then selected only once.
+// notShared excludes a datasource if its original is already selected for another row: for an existing file, or for a
+// datasource with a lower id for the same file. Each original is then selected only once.
 const notShared = ` AND (file_id = '' OR NOT EXISTS (SELECT 1 FROM files f WHERE f.id = datasources.file_id AND f.original_key = datasources.original_key)
 	AND NOT EXISTS (SELECT 1 FROM datasources e WHERE e.file_id <> '' AND e.file_id = datasources.file_id AND e.original_key = datasources.original_key
 		AND e.id < datasources.id))`
@@ -195,8 +196,8 @@ func (s *Snapshot) eachOriginal(ctx context.Context, from string, f func(ownerID
 // Close closes and deletes the copy.
 func (s *Snapshot) Close() error { return errors.Join(s.file.Close(), os.Remove(s.Path)) }
 
-// generationLeap is how far RaiseGenerations raises the generation: far more than the number of jobs a catalog can
-// accept between being copied and being lost.
+// generationLeap is how far RaiseGenerations raises the generation. It is far more than the number of jobs that a
+// catalog can accept after the copy was made and before the catalog is lost.
 const generationLeap = 1_000_000_000
 
 // RaiseGenerations raises the highest generation by generationLeap. Call it once after restoring a catalog from a copy,

@@ -79,15 +79,15 @@ func isServedGeneration(d domain.Datasource, generation uint64) bool {
 	return d.ActiveGeneration == generation || d.Target != nil && d.Target.Generation == generation
 }
 
-// embeddedTokens maps each workspace to its number of embedded tokens reported in a transaction.
+// embeddedTokens maps each workspace to the number of embedded tokens that a transaction's events report.
 type embeddedTokens map[string]int64
 
 func embeddedTokensOf(t *db.Tx) embeddedTokens {
 	return db.Local(t, func() embeddedTokens { return embeddedTokens{} })
 }
 
-// countEmbedded adds the transaction's embedded tokens to the counters. It runs last, because it locks a row that all
-// of the workspace's transactions need.
+// countEmbedded adds the embedded tokens reported in the transaction to the workspaces' counters. It runs last, because
+// it locks a row that all of the workspace's transactions need.
 func (c *Pipeline) countEmbedded(ctx context.Context, t *db.Tx) error {
 	embedded := embeddedTokensOf(t)
 	for _, ws := range slices.Sorted(maps.Keys(embedded)) {
@@ -208,14 +208,15 @@ func (c *Pipeline) apply(ctx context.Context, t *db.Tx, ev domain.Event) (Applie
 	return done, nil
 }
 
-// isSameForSite reports whether a changed page keeps its status, which means the change can't affect its site. A move
-// changes every page; checking the whole site each time would take quadratic time.
+// isSameForSite reports whether a changed page keeps its status. If so, the change can't affect the page's site, so the
+// site needn't be checked. During a move, every page changes, and checking the whole site each time would take
+// quadratic time.
 func isSameForSite(before, after record.Record) bool {
 	return after.GroupID != "" && before.OwnStatus().Terminal() && before.OwnStatus() == after.OwnStatus()
 }
 
-// outcome applies the event to the record without storing it. others are the ids of pages skipped in favour of this
-// one, which are already stored.
+// outcome applies the event to the record without storing the record. others are the ids of pages that were skipped in
+// favour of the record's page; these changes are already stored.
 func (c *Pipeline) outcome(ctx context.Context, t *db.Tx, r *record.Record, store domain.Datastore, ev domain.Event) (out domain.Outcome, others []string, err error) {
 	if ev.Type == domain.EventFetched && r.GroupID != "" && r.Accepts(ev) {
 		v, err := c.sites.Judge(ctx, t, *r, store, *ev.Fetched, ev.At)
@@ -311,9 +312,9 @@ func storeOutcome(ctx context.Context, t *db.Tx, r *record.Record, ev domain.Eve
 	return record.QueueSweeps(ctx, t, out.Sweeps)
 }
 
-// enqueueNext adds the next job to the outbox. Scan jobs have their own priority. Other jobs usually get the highest
-// one, so that work in progress is finished first. A postponed job is published when it is due, with PriorityPages if
-// it fetches a site's page.
+// enqueueNext adds the next job to the outbox. Scan jobs have a priority of their own. Other jobs usually get the
+// highest priority, so that work in progress is finished first. A postponed job is published when it is due. If it
+// fetches a site's page, it gets PriorityPages.
 func enqueueNext(ctx context.Context, t *db.Tx, r record.Record, out domain.Outcome) error {
 	switch {
 	case out.Next.Kind == domain.JobScan:
@@ -336,7 +337,7 @@ func queueOrphanSweeps(ctx context.Context, t *db.Tx, ev domain.Event) error {
 	_, err := record.ShareDatastore(ctx, t, ev.DatastoreID)
 	switch {
 	case errors.Is(err, sql.ErrNoRows):
-		// The datastore is gone, but the job may have recreated it in the index.
+		// The datastore is gone, but the job may have recreated it in the index. So sweep the whole datastore.
 		whole := domain.Sweep{WorkspaceID: ev.WorkspaceID, DatastoreID: ev.DatastoreID, Below: domain.AllGenerations, Jobs: true}
 		for _, s := range sweeps {
 			whole.Originals = append(whole.Originals, s.Originals...)

@@ -13,9 +13,9 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// Direct cancels a datastore's move unless it leads to `to`, and starts a move there unless the datastore is already
-// there. A datastore without datasources switches immediately. The caller must hold the datastore's exclusive lock and
-// store its row.
+// Direct makes `to` the place that the datastore is in or is moving to. It cancels any move to another place and,
+// unless the datastore is already in `to`, starts a move there. A datastore without datasources switches immediately.
+// The caller must hold the datastore's exclusive lock and store its row.
 func Direct(ctx context.Context, t *db.Tx, d *domain.Datastore, to domain.Place) error {
 	if d.Move != nil && d.Move.To == to || d.Move == nil && d.Serving() == to {
 		return nil
@@ -74,9 +74,9 @@ func cancelMove(ctx context.Context, t *db.Tx, d *domain.Datastore, mark uint64)
 	return record.QueueSweep(ctx, t, placeSweep(*d, d.Move.To, mark))
 }
 
-// endMoveJobs ends a datastore's move jobs that have failed or are still in the outbox, which restores their
-// datasources' previous status. If such a job is published in the meantime, it has no effect. A datasource whose job is
-// already in the stream gets its status back when that job ends.
+// endMoveJobs ends those of a datastore's move jobs that have failed or are still in the outbox. Their datasources get
+// back the status they had before. If such a job is published in the meantime, it has no effect. A datasource whose job
+// is already in the stream gets its status back when that job ends.
 func endMoveJobs(ctx context.Context, t *db.Tx, datastoreID string) error {
 	if _, err := t.Exec(ctx, `DELETE FROM outbox WHERE datasource_id IN
 		(SELECT id FROM datasources WHERE datastore_id = ? AND place = 1 AND resume_status <> '')`, datastoreID); err != nil {
@@ -103,8 +103,8 @@ func (c *Pipeline) Moving(ctx context.Context) ([]domain.Datastore, error) {
 }
 
 // SettledDatastores checks up to limit datastores in all workspaces, in id order, starting after the id `after`. It
-// returns those that use the model, have content, and are not being moved, unless some of their content is waiting to
-// be read or was added after since. next is the id to continue after, or "" after the last datastore.
+// returns those that use the model, have content, and are not being moved. It omits a datastore if some of its content
+// is waiting to be read or was added after since. next is the id to continue after, or "" after the last datastore.
 func (c *Pipeline) SettledDatastores(ctx context.Context, model string, since time.Time, after string, limit int) (settled []domain.Datastore, next string, err error) {
 	stores, err := db.Collect(ctx, c.db.Read, record.ScanDatastore, `SELECT `+record.DatastoreColumns+` FROM datastores
 		WHERE id > ? AND deleted_at = 0 ORDER BY id LIMIT ?`, after, limit)
@@ -146,15 +146,15 @@ func (c *Pipeline) isSettled(ctx context.Context, datastoreID string, since time
 // neither engine uses the partial index datasources_content.
 const notMoved = `datastore_id = ? AND target_generation = 0 AND active_generation > 0`
 
-// IssueMoves adds up to limit of the move's jobs to the outbox, behind all other work, and returns how many. It selects
-// datasources with active content that is not yet in the new place, unless the move has already issued their job or
-// they are waiting for another one. It does nothing if the move is over.
+// IssueMoves adds up to limit of the move's jobs to the outbox, behind all other work, and returns how many it added.
+// It selects datasources with active content that is not yet in the new place. It omits those for which the move has
+// already issued a job, and those that are waiting for another job. It does nothing if the move is over.
 func (c *Pipeline) IssueMoves(ctx context.Context, datastoreID, moveID string, limit int) (issued int, err error) {
 	return c.IssueMovesWithin(ctx, datastoreID, moveID, limit, math.MaxInt64)
 }
 
-// IssueMovesWithin is like IssueMoves but adds nothing while the move's unfinished jobs cover at least this many
-// chunks, so that new content doesn't wait behind a long queue of move jobs.
+// IssueMovesWithin is like IssueMoves, but it adds nothing while the move's unfinished jobs cover at least `chunks`
+// chunks. Otherwise, new content would wait behind a long queue of move jobs.
 func (c *Pipeline) IssueMovesWithin(ctx context.Context, datastoreID, moveID string, limit int, chunks int64) (issued int, err error) {
 	err = c.db.Update(ctx, "issuing jobs of a move", func(t *db.Tx) error {
 		issued = 0
@@ -223,8 +223,8 @@ func (c *Pipeline) MoveProgress(ctx context.Context, datastoreID string) (domain
 	return p, nil
 }
 
-// FinishMove switches all readers to the new place if all active content is there, queues a sweep for the old place,
-// and reports whether it did. It does nothing if the move is over.
+// FinishMove finishes the move if all active content is in the new place. It switches all readers to the new place and
+// queues a sweep for the old one. It reports whether it switched the readers. It does nothing if the move is over.
 func (c *Pipeline) FinishMove(ctx context.Context, datastoreID, moveID string) (switched bool, err error) {
 	err = c.db.Update(ctx, "finishing a move", func(t *db.Tx) error {
 		switched = false

@@ -13,8 +13,8 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// OutboxBacklog returns the number of due jobs in the outbox and when the first became due (zero if none are). It reads
-// all due jobs.
+// OutboxBacklog returns the number of due jobs in the outbox and the time when the first of them became due, which is
+// zero if there are none. It reads all due jobs.
 func (c *Pipeline) OutboxBacklog(ctx context.Context) (due int64, oldest time.Time, err error) {
 	var first sql.NullInt64
 	err = c.db.Read.QueryRow(ctx, `SELECT COUNT(*), MIN(CASE WHEN not_before > seq THEN not_before ELSE seq END)
@@ -34,10 +34,10 @@ func (c *Pipeline) Outbox(ctx context.Context, limit int) ([]domain.Job, error) 
 }
 
 // Next returns up to limit due jobs in publishing order: by priority, then round robin by workspace, then oldest first.
-// It skips workspaces that have used up their share of the window and counts the returned jobs towards it. Scan jobs
-// have a window of their own and come on top of the limit; without a window, they count towards the limit. The round
-// robin continues where the last call ended, so a small limit is as fair as a large one. Jobs stay in the outbox until
-// Published is called.
+// It skips workspaces that have used up their share of the window w and counts the returned jobs towards that share.
+// Scan jobs have a window of their own within w and are returned in addition to the limit. If w is nil, they count
+// towards the limit. The round robin continues where the last call ended, so a small limit is as fair as a large one.
+// Jobs stay in the outbox until Published is called.
 func (c *Pipeline) Next(ctx context.Context, w *Window, limit int) ([]domain.Job, error) {
 	var jobs []domain.Job
 	for _, p := range []record.Priority{record.PriorityFresh, record.PriorityPages, record.PriorityReplay} {
@@ -114,7 +114,7 @@ func (c *Pipeline) roundRobin(ctx context.Context, p record.Priority, w *Window,
 	return jobs, nil
 }
 
-// queue holds one workspace's jobs of one priority, as far as they have been read.
+// queue holds those of one workspace's jobs with one priority that have been read so far.
 type queue struct {
 	workspace string
 	capacity  int // how many of its jobs fit into the window
@@ -128,15 +128,15 @@ type queue struct {
 func (c *Pipeline) queues(ctx context.Context, p record.Priority, w *Window, now int64, limit int) ([]*queue, error) {
 	var out []*queue
 	first := c.last[p]
-	// The first query ignores due times. Otherwise, it would have to scan all of a workspace's jobs if most of them
-	// aren't due.
+	// The first query ignores due times. If it compared them, it would have to scan all of a workspace's jobs whenever
+	// most of the jobs aren't due.
 	const next = `SELECT workspace_id FROM outbox WHERE priority = ? AND workspace_id > ?`
 	const due = `SELECT workspace_id FROM outbox WHERE priority = ? AND workspace_id = ? AND not_before <= ? LIMIT 1`
 	after, wrapped := first, false
 	for len(out) < limit {
 		text, args := next, []any{p, after}
 		if wrapped {
-			// Compare in the database, whose text order may differ from Go's.
+			// Compare workspace ids in the database, because its text order may differ from Go's.
 			text, args = text+` AND workspace_id <= ?`, append(args, first)
 		}
 		ws, err := db.ScanString(c.db.Read.QueryRow(ctx, text+` ORDER BY workspace_id LIMIT 1`, args...))
@@ -164,7 +164,7 @@ func (c *Pipeline) queues(ctx context.Context, p record.Priority, w *Window, now
 	return out, nil
 }
 
-// extend reads up to n more jobs into the queue and reports whether it found that many.
+// extend reads up to n more jobs into the queue. It reports whether it found n jobs.
 func (c *Pipeline) extend(ctx context.Context, p record.Priority, q *queue, now int64, n int) (bool, error) {
 	type item struct {
 		job            domain.Job
@@ -198,9 +198,9 @@ func (c *Pipeline) Published(ctx context.Context, job domain.Job, seq uint64) er
 	return c.PublishedAll(ctx, []domain.Job{job})
 }
 
-// PublishedAll removes published jobs from the outbox. Each job's Generation is its sequence number in the stream. The
-// jobs' datasources are then in flight, and the status unsynched becomes pending. For a job that was replaced in the
-// outbox or has already ended, only the generation is recorded.
+// PublishedAll removes published jobs from the outbox. Each job's Generation is its sequence number in the stream. From
+// then on, the jobs' datasources are in flight, and those whose status is unsynched become pending. If a job was
+// replaced in the outbox or has already ended, PublishedAll only records its generation.
 func (c *Pipeline) PublishedAll(ctx context.Context, jobs []domain.Job) error {
 	var highest uint64
 	stores, ids := make([]string, len(jobs)), make([]string, len(jobs))
@@ -282,7 +282,8 @@ func (c *Pipeline) InFlightByWorkspace(ctx context.Context) (InFlight, error) {
 		workspace string
 		kind      domain.JobKind
 	}
-	// Count here, because GROUP BY would sort in the database, and there are only as many rows as the windows allow.
+	// Count in Go and not with GROUP BY, for which the database would sort the rows. There are only as many rows as the
+	// windows allow.
 	jobs, err := db.Collect(ctx, c.db.Read, func(s db.Scanner) (j job, err error) { return j, s.Scan(&j.workspace, &j.kind) },
 		`SELECT workspace_id, job_kind FROM datasources WHERE place = 2 AND place <> 1 AND `+record.Live+` AND `+record.NotDeleted)
 	if err != nil {
@@ -299,8 +300,8 @@ func (c *Pipeline) InFlightByWorkspace(ctx context.Context) (InFlight, error) {
 	return all, nil
 }
 
-// MaxGeneration returns the highest generation so far, including deleted datasources' jobs, or 0. A new job stream must
-// start above it.
+// MaxGeneration returns the highest generation so far, or 0 if there is none. Jobs of deleted datasources count as
+// well. A new job stream must start above this generation.
 func (c *Pipeline) MaxGeneration(ctx context.Context) (uint64, error) {
 	g, err := record.ReadMark(ctx, c.db.Read)
 	if err != nil {
@@ -309,8 +310,8 @@ func (c *Pipeline) MaxGeneration(ctx context.Context) (uint64, error) {
 	return g, nil
 }
 
-// RaiseMark raises the stored highest generation to at least this one. It writes nothing if MarkStored was called with
-// this or a higher generation.
+// RaiseMark raises the stored highest generation to at least `generation`. It writes nothing if MarkStored was called
+// with this generation or a higher one.
 func (c *Pipeline) RaiseMark(ctx context.Context, t *db.Tx, generation uint64) error {
 	if generation <= c.generation.Load() {
 		return nil
@@ -322,8 +323,8 @@ func (c *Pipeline) RaiseMark(ctx context.Context, t *db.Tx, generation uint64) e
 	return nil
 }
 
-// MarkStored remembers that this or a higher generation is stored, which saves writes in RaiseMark. Call it only after
-// the transaction that stored the generation has committed.
+// MarkStored remembers that a highest generation of at least `generation` is stored, which saves writes in RaiseMark.
+// Call it only after the transaction that stored the generation has committed.
 func (c *Pipeline) MarkStored(generation uint64) {
 	for {
 		have := c.generation.Load()

@@ -14,7 +14,7 @@ type Waiting struct {
 	InFlight int64 // in the job stream for any reason
 }
 
-// Maximum of Waiting.Queued.
+// maxWaiting is the maximum value of Waiting.Queued.
 const maxWaiting = 100_000
 
 // Rebuilding counts queued jobs with PriorityReplay and all jobs in flight.

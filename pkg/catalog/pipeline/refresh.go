@@ -33,8 +33,8 @@ func (c *Pipeline) Refreshes(ctx context.Context, cursor string, limit int) (out
 	return out, next, nil
 }
 
-// RefreshDue queues a fetch of a datasource whose schedule was due at the given time. The fetch has a replay's
-// priority. RefreshDue returns false if the datasource is gone, has no schedule, is waiting for a job, or was queued
+// RefreshDue queues a fetch of a datasource whose schedule was due at the given time. The fetch has the priority of a
+// replay. RefreshDue returns false if the datasource is gone, has no schedule, is waiting for a job, or was queued
 // after that time, so repeated calls are harmless.
 func (c *Pipeline) RefreshDue(ctx context.Context, id string, at time.Time) (queued bool, err error) {
 	err = c.db.Update(ctx, "queueing a refresh", func(t *db.Tx) error {

@@ -34,10 +34,10 @@ type ReplayFilter struct {
 // Number of datasources queued per transaction by a replay.
 const replayBatch = 200
 
-// kind returns the kind of job that replays a datasource, or "" for none. Sites get a job only if web content is
-// fetched again: a crawl job, which then creates its pages' jobs. Pages get a crawl job if they were never fetched or,
-// when failures are replayed, if their last fetch failed. An archive is unpacked again if content is fetched again or
-// the archive failed; otherwise, only its files are read again.
+// kind returns the kind of job that replays a datasource, or "" if the datasource gets no job. A site gets a job only
+// if web content is fetched again. This is a crawl job, which then creates jobs for the site's pages. A page gets a
+// crawl job if it was never fetched. When failures are replayed, it also gets one if its last fetch failed. An archive
+// is unpacked again if content is fetched again or the archive failed; otherwise, only its files are read again.
 func (f ReplayFilter) kind(d record.Record) domain.JobKind {
 	web := d.Type == domain.TypeWebPage || d.Type == domain.TypeWebSite
 	switch {
@@ -104,7 +104,8 @@ var scanCandidate = db.Scan(func(v *candidate) []any { return []any{&v.At, &v.ID
 // matches among many datasources may take a while.
 func (c *Pipeline) replayed(ctx context.Context, f ReplayFilter, after cursor.Position) ([]candidate, error) {
 	l := db.List{Columns: `created_at, id, datastore_id`, Table: `datasources`}
-	// Only the first condition may use an index. The others wrap their columns in expressions to prevent it.
+	// Only the first condition may use an index. The conditions after it wrap their columns in expressions, so that the
+	// database can't use other indexes.
 	order := `created_at, id`
 	switch {
 	case f.DatasourceID != "":
@@ -208,7 +209,7 @@ func replayOne(ctx context.Context, t *db.Tx, f ReplayFilter, r record.Record, k
 }
 
 // ReplayProgress counts the replay's datasources, except those that a later replay has queued again. done is the number
-// that succeeded (synched or skipped), failed the number that failed.
+// of datasources that succeeded (synched or skipped), and failed the number of those that failed.
 func (c *Pipeline) ReplayProgress(ctx context.Context, replayID string) (total, done, failed int64, err error) {
 	err = c.db.Read.QueryRow(ctx, `SELECT COUNT(*), COALESCE(SUM(CASE WHEN status IN ('synched', 'skipped') THEN 1 ELSE 0 END), 0),
 		COALESCE(SUM(CASE WHEN status = 'error' THEN 1 ELSE 0 END), 0) FROM datasources WHERE replay_id = ? AND replay_id <> ''`, replayID).

@@ -19,9 +19,9 @@ type StuckDatasource struct {
 	Job domain.Job
 }
 
-// Stuck returns up to limit datasources whose job is not in the outbox and has been inactive since the given time,
-// longest inactive first. Each comes with a replacement for the lost job; see Reissue. A site or archive that is merely
-// waiting for its pages or files is not stuck.
+// Stuck returns up to limit datasources whose job is not in the outbox and has been inactive since the time `before`.
+// Those inactive for the longest time come first. Each comes with a replacement for the lost job; see Reissue. A site
+// or archive that is merely waiting for its pages or files is not stuck.
 func (c *Pipeline) Stuck(ctx context.Context, before time.Time, limit int) ([]StuckDatasource, error) {
 	records, err := db.Collect(ctx, c.db.Read, record.Scan, `SELECT `+record.Columns+` FROM datasources
 		WHERE place <> 1 AND `+record.Live+` AND `+record.NotDeleted+` AND touched_at < ? AND NOT (type IN ('web_site', 'archive') AND discovery_done = 1)
@@ -54,8 +54,8 @@ func (c *Pipeline) Stuck(ctx context.Context, before time.Time, limit int) ([]St
 	return out, nil
 }
 
-// Reissue adds the job to the outbox in place of a lost one and reports whether it did. It does nothing if the
-// datasource is gone, is not waiting for a job, or has a newer job than expectJobID.
+// Reissue adds the job to the outbox in place of a lost one. It returns false and does nothing if the datasource is
+// gone, is not waiting for a job, or has a newer job than expectJobID.
 func (c *Pipeline) Reissue(ctx context.Context, datasourceID, expectJobID string, job domain.Job) (bool, error) {
 	reissued := false
 	err := c.db.Update(ctx, "issuing a job again", func(t *db.Tx) error {

@@ -12,20 +12,20 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// SweepTask is a queued sweep. Attempts is how often it was deferred.
+// SweepTask is a queued sweep. Attempts is how often the sweep was deferred.
 type SweepTask struct {
 	domain.Sweep
 	Attempts int
 	DueAt    time.Time
 }
 
-// QueueSweep queues a sweep on behalf of an audit. If it has no ID, it gets one.
+// QueueSweep queues a sweep on behalf of an audit. If the sweep has no ID, it gets one.
 func (c *Pipeline) QueueSweep(ctx context.Context, s domain.Sweep) error {
 	return c.db.Update(ctx, "queueing a sweep", func(t *db.Tx) error { return record.QueueSweep(ctx, t, s) })
 }
 
-// Sweeps returns up to limit due sweeps: first those for withdrawn jobs, then those that were never deferred. They stay
-// queued until FinishSweep is called. They never include originals still in use.
+// Sweeps returns up to limit due sweeps: first the sweeps for withdrawn jobs, then those that were never deferred, then
+// all others. Sweeps stay queued until FinishSweep is called. A returned sweep never includes originals still in use.
 func (c *Pipeline) Sweeps(ctx context.Context, limit int) ([]SweepTask, error) {
 	tasks, err := db.Collect(ctx, c.db.Read, scanSweep, `SELECT id, workspace_id, datastore_id, datasource_id, engine, model,
 		from_generation, below, originals, jobs, attempts, due_at FROM sweeps WHERE due_at <= ? ORDER BY due_at, id LIMIT ?`, db.Micros(c.db.Now()), limit)
@@ -36,8 +36,9 @@ func (c *Pipeline) Sweeps(ctx context.Context, limit int) ([]SweepTask, error) {
 }
 
 // keepUsed removes originals still in use from the sweeps. A file's original is in use until the file and all its
-// datasources are deleted. Each of these deletions queues a sweep; only the last one finds the original unused. After
-// that, it can't be used again, because only an existing file can be added to a datastore.
+// datasources are deleted. Each of these deletions queues a sweep, but only the sweep for the last deletion finds the
+// original unused. From then on, the original can't be used again, because only an existing file can be added to a
+// datastore.
 func (c *Pipeline) keepUsed(ctx context.Context, tasks []SweepTask) error {
 	var owners []string
 	for _, task := range tasks {

@@ -11,8 +11,9 @@ type Window struct {
 	scans *Window // for scan jobs; if nil, none fit
 }
 
-// NewWindow returns a window for size jobs, some of which are already in flight (counted per workspace). share is the
-// share of free capacity each workspace must leave to others; see admission.Options.Share.
+// NewWindow returns a window for `size` jobs. inFlight maps workspaces to the number of their jobs that are already in
+// flight, which take up part of the window. share is the fraction of the free capacity that each workspace must leave
+// to others; see admission.Options.Share.
 func NewWindow(size int, share float64, inFlight map[string]int) *Window {
 	w := &Window{free: size, share: share, held: inFlight}
 	for _, n := range inFlight {
@@ -21,7 +22,8 @@ func NewWindow(size int, share float64, inFlight map[string]int) *Window {
 	return w
 }
 
-// WithScans adds a window for size scan jobs, some of which are already in flight (counted per workspace).
+// WithScans adds a window for `size` scan jobs. inFlight maps workspaces to the number of their scan jobs that are
+// already in flight.
 func (w *Window) WithScans(size int, inFlight map[string]int) *Window {
 	w.scans = NewWindow(size, w.share, inFlight)
 	return w

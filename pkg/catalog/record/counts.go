@@ -8,7 +8,7 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// GroupCount is the number of datasources with a given status in a datastore or among a site's pages.
+// GroupCount is the number of datasources with a given status in a group, such as a datastore or a site's pages.
 type GroupCount struct {
 	Group  string
 	Status domain.Status

@@ -17,12 +17,13 @@ func SiteOf(d domain.Datasource) string {
 	return d.GroupID
 }
 
-// DeleteDatasources deletes datasources and queues sweeps for their data. The sweeps cover generations up to the given
-// one or the highest one known to the catalog, whichever is higher.
+// DeleteDatasources deletes datasources and queues sweeps for their data. The sweeps cover generations up to
+// `generation` or the highest generation known to the catalog, whichever is higher.
 //
 // A deleted datasource may come back with the same id: a site's next crawl may find the page again, or a request with
 // an idempotency key may be retried. The sweeps must not delete the new datasource's rows, so they don't cover higher
-// generations. If the deleted datasource's jobs still write such rows, those are swept when the jobs' events arrive.
+// generations. If the deleted datasource's jobs still write rows of higher generations, these rows are swept when the
+// jobs' events arrive.
 func DeleteDatasources(ctx context.Context, t *db.Tx, doomed []Record, generation uint64) error {
 	if len(doomed) == 0 {
 		return nil
@@ -74,7 +75,8 @@ func IsDeleted(ctx context.Context, q db.Querier, d domain.Datasource) (bool, er
 }
 
 // RemoveNext removes the next batch of a deleted object's data and reports whether there is more. next returns the
-// object, or sql.ErrNoRows. Usually there is nothing to remove, so RemoveNext first calls next outside a transaction.
+// object to remove data of, or sql.ErrNoRows. Usually there is no such object, so RemoveNext first calls next outside a
+// transaction.
 func RemoveNext[T any](ctx context.Context, d *db.DB, action string, next func(context.Context, db.Querier) (T, error), remove func(*db.Tx, T) error) (more bool, err error) {
 	if _, err := next(ctx, d.Read); errors.Is(err, sql.ErrNoRows) {
 		return false, nil

@@ -27,14 +27,14 @@ func ShareDatastores(ctx context.Context, t *db.Tx, datastoreIDs ...string) erro
 	return t.LockShared(ctx, "datastore", datastoreIDs...)
 }
 
-// LockDatastore keeps other transactions from depending on the datastore's place (see ShareDatastores) until this one
-// ends. It waits for those that already do.
+// LockDatastore keeps other transactions from depending on the datastore's place (see ShareDatastores) until this
+// transaction ends. It first waits for transactions that already depend on the place.
 func LockDatastore(ctx context.Context, t *db.Tx, datastoreID string) error {
 	return t.LockExclusive(ctx, "datastore", datastoreID)
 }
 
-// QueueUpserts serialises upserts into the datastore, because they look up custom ids and then create the missing
-// datasources.
+// QueueUpserts makes upserts into the datastore wait for one another, because they look up custom ids and then create
+// the datasources that they didn't find.
 func QueueUpserts(ctx context.Context, t *db.Tx, datastoreID string) error {
 	return t.LockCreation(ctx, "upserts", datastoreID)
 }

@@ -29,8 +29,9 @@ const (
 	TopicSites  = "sites"  // work on a site is queued
 )
 
-// Enqueue adds the job to the outbox. It replaces the datasource's older job there, if any, but keeps its position.
-// Otherwise, the jobs of a datasource that keeps changing would never be published.
+// Enqueue adds the job to the outbox. If the outbox contains an older job for the same datasource, the new job replaces
+// it and takes its position. If it went to the end instead, the jobs of a datasource that keeps changing would never be
+// published.
 func Enqueue(ctx context.Context, t *db.Tx, job domain.Job, p Priority) error {
 	return EnqueueAt(ctx, t, job, p, 0)
 }

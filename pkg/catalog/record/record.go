@@ -11,8 +11,8 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// Accept makes the datasource wait for a job and returns that job for publishing. ID, Kind, Force, Crawl and Move come
-// from requested, the other fields from the record and the datastore.
+// Accept makes the datasource wait for a job and returns that job for publishing. The job's ID, Kind, Force, Crawl and
+// Move come from requested, and its other fields from the record and the datastore.
 func (r *Record) Accept(requested domain.Job, store domain.Datastore) domain.Job {
 	var job domain.Job
 	switch {
@@ -205,7 +205,7 @@ func Scan(s db.Scanner) (Record, error) {
 	return r, err
 }
 
-// Insert stores a new record, or returns taken if the id already exists.
+// Insert stores a new record. If the id already exists, it returns the error `taken`.
 func (r *Record) Insert(ctx context.Context, t *db.Tx, taken error) error {
 	args, err := r.stored(db.Micros(r.UpdatedAt)).InsertArgs()
 	if err != nil {
@@ -260,12 +260,12 @@ func ReadAll(ctx context.Context, t *db.Tx, ids []string) (map[string]Record, er
 	return out, err
 }
 
-// OwnStatus is a datasource's status in SQL, ignoring moves: while a move job is running, it is the status before that
-// job. A site's pages are counted by it.
+// OwnStatus is an SQL expression for a datasource's status, ignoring moves: while a move job is running, it is the
+// status from before that job. A site's pages are counted by this status.
 const OwnStatus = `CASE WHEN resume_status <> '' THEN resume_status ELSE status END`
 
-// OwnStatus returns the datasource's status, ignoring moves: while a move job is running, it is the status before that
-// job.
+// OwnStatus returns the datasource's status, ignoring moves: while a move job is running, it returns the status from
+// before that job.
 func (r *Record) OwnStatus() domain.Status {
 	if r.Resume != nil {
 		return r.Resume.Status

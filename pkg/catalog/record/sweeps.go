@@ -15,7 +15,7 @@ const (
 	RemovalBatch = 500
 )
 
-// AllGenerations is domain.AllGenerations as stored, because the column is signed.
+// AllGenerations is how domain.AllGenerations is stored. It is -1, because the column is signed.
 const AllGenerations = -1
 
 // Values for a sweep's jobs column. SweepCrawls deletes crawl jobs with generations below from_generation.
@@ -29,8 +29,8 @@ const (
 // from the stream before workers receive them.
 const dueAtOnce = -1
 
-// QueueSweep queues a sweep. If an identical one is already queued, it still queues another, because the earlier one
-// may be in progress and miss data written since it began.
+// QueueSweep queues a sweep. It does so even if an identical sweep is already queued, because the earlier sweep may be
+// in progress and miss data written since it began.
 func QueueSweep(ctx context.Context, t *db.Tx, s domain.Sweep) error {
 	if s.ID == "" {
 		s.ID = domain.NewID()

@@ -9,10 +9,10 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// ActiveOf returns what retrieval needs to know about each datasource, or nil if it doesn't exist. Retrieval must drop
-// a hit whose datasource is missing, whose place is not Place, or whose generation is not ActiveGeneration. A move
-// changes Place and ActiveGeneration in one transaction, so they are always consistent. The results are shared; don't
-// modify them.
+// ActiveOf returns what retrieval needs to know about each datasource, or nil for a datasource that doesn't exist.
+// Retrieval must drop a hit if its datasource is missing, its place is not Place, or its generation is not
+// ActiveGeneration. A move changes Place and ActiveGeneration in one transaction, so they are always consistent. The
+// results are shared; don't modify them.
 func (c *Resources) ActiveOf(ctx context.Context, datasourceIDs []string) ([]*domain.ActiveDatasource, error) {
 	out := make([]*domain.ActiveDatasource, len(datasourceIDs))
 	if c.db.IsShared() {
@@ -34,8 +34,8 @@ func (c *Resources) ActiveOf(ctx context.Context, datasourceIDs []string) ([]*do
 	return out, nil
 }
 
-// ClearIdleCache clears the query cache if it hasn't been used since the last call and returns the approximate number
-// of bytes freed. Call it periodically.
+// ClearIdleCache clears the query cache if the cache hasn't been used since the last call. It returns the approximate
+// number of bytes freed. Call it periodically.
 func (c *Resources) ClearIdleCache() int64 { return c.cache.clearIdle() }
 
 // readActive fills in the elements of out that are nil. If found is not nil, it appends the datasources it has read.
@@ -88,7 +88,7 @@ func scanActive(s db.Scanner) (sizedDatasource, error) {
 	const fixed, perField = 512, 4 // decoded JSON takes several times as much memory as its text
 	a.bytes = int64(fixed + len(a.Name) + len(a.CustomID) + perField*(len(config)+len(metadata)))
 	a.ActiveGeneration, a.CreatedAt = uint64(generation), db.FromMicros(createdAt)
-	// Interned, because a query compares them to its datastore's strings for each hit.
+	// These strings are interned, because a query compares them with its datastore's strings for each hit.
 	a.DatastoreID, a.Place.Engine, a.Place.Model = record.Interned(a.DatastoreID), record.Interned(a.Place.Engine), record.Interned(a.Place.Model)
 	var read domain.DatasourceConfig
 	if err := db.FromJSON(config, &read); err != nil {
@@ -100,8 +100,8 @@ func scanActive(s db.Scanner) (sizedDatasource, error) {
 }
 
 // ResolveFilters returns the ids of the datastores' datasources that match the filter's CustomIDs and DatasourceIDs. A
-// site includes its pages, and an archive its files. An empty field matches everything; if both are empty, the result
-// is nil. If nothing matches, it is empty. Metadata is ignored, because the index applies it.
+// site includes its pages, and an archive its files. An empty field matches everything. If both fields are empty, the
+// result is nil; if nothing matches, it is an empty list. Metadata is ignored, because the index applies it.
 func (c *Resources) ResolveFilters(ctx context.Context, datastoreIDs []string, f domain.Filters) ([]string, error) {
 	if len(f.CustomIDs) == 0 && len(f.DatasourceIDs) == 0 {
 		return nil, nil
@@ -126,8 +126,8 @@ func (c *Resources) ResolveFilters(ctx context.Context, datastoreIDs []string, f
 	return out, nil
 }
 
-// resolve finds datasources by the values in a column and adds 1 to selected[id] for each, including the pages of
-// matching sites. The caller can then tell which datasources match several conditions.
+// resolve finds datasources that have one of the values in the column, including the pages of matching sites. It adds 1
+// to selected[id] for each of them. The caller can then tell which datasources match several conditions.
 func (c *Resources) resolve(ctx context.Context, selected map[string]int, datastoreIDs []string, column string, values []string) error {
 	type match struct{ id, kind string }
 	scan := db.Scan(func(m *match) []any { return []any{&m.id, &m.kind} })

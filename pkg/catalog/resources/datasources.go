@@ -41,10 +41,11 @@ func (c *Resources) CreateDatasources(ctx context.Context, in []NewDatasource) (
 	return c.createDatasources(ctx, in, nil, NewRecord)
 }
 
-// UpsertDatasources is like CreateDatasources but updates a datasource with the same CustomID if the datastore has one.
-// The datasource keeps its id and gets the new name, metadata and content, as with ReplaceContent. UpsertDatasources
-// fails with domain.CodeInvalid for a datasource without an original. Datasources with the same CustomID in one call
-// become one. Results are in the order of the arguments.
+// UpsertDatasources is like CreateDatasources, except that it updates a datasource of the datastore that has the same
+// CustomID, if there is one. That datasource keeps its id and gets the new name, metadata and content, as with
+// ReplaceContent. UpsertDatasources fails with domain.CodeInvalid for a datasource without an original. If several
+// datasources in one call have the same CustomID, only one datasource results. Results are in the order of the
+// arguments.
 func (c *Resources) UpsertDatasources(ctx context.Context, in []NewDatasource) ([]domain.Datasource, error) {
 	return c.createDatasources(ctx, in, record.QueueUpserts, func(ctx context.Context, t *db.Tx, n NewDatasource, store domain.Datastore) (record.Record, error) {
 		d := n.Datasource
@@ -73,8 +74,8 @@ func (c *Resources) UpsertDatasources(ctx context.Context, in []NewDatasource) (
 	})
 }
 
-// createDatasources stores one workspace's datasources in a single transaction. If begin is not nil, it is first called
-// with each datastore's id, in order. Then `one` is called to store each datasource.
+// createDatasources stores one workspace's datasources in a single transaction. It first calls begin, unless that is
+// nil, with each datastore's id, in order. Then it calls `one` to store each datasource.
 func (c *Resources) createDatasources(ctx context.Context, in []NewDatasource, begin func(context.Context, *db.Tx, string) error, one func(context.Context, *db.Tx, NewDatasource, domain.Datastore) (record.Record, error)) ([]domain.Datasource, error) {
 	var out []domain.Datasource
 	if len(in) == 0 {

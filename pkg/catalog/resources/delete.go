@@ -11,10 +11,10 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// DeleteDatasource deletes a datasource, along with a site's pages or an archive's files, and returns it. If there are
-// many, RemoveDeleted removes the remaining ones later. After the commit, the datasource is invisible, and sweeps for
-// its rows, originals and messages are queued. The current crawl does not add a deleted page again, but the next one
-// may.
+// DeleteDatasource deletes a datasource, along with a site's pages or an archive's files, and returns the datasource.
+// If there are many pages or files, RemoveDeleted removes the remaining ones later. After the commit, the datasource is
+// invisible, and sweeps for its rows, originals and messages are queued. If it was a site's page, the site's current
+// crawl does not add it again, but the next crawl may.
 func (c *Resources) DeleteDatasource(ctx context.Context, ws, id string) (domain.Datasource, error) {
 	var r record.Record
 	err := c.db.Update(ctx, "deleting a datasource", func(t *db.Tx) (err error) {
@@ -27,7 +27,7 @@ func (c *Resources) DeleteDatasource(ctx context.Context, ws, id string) (domain
 }
 
 // DeleteIf deletes the datasource unless it is waiting for a job or got another job after the caller read d. It reports
-// whether it did.
+// whether it deleted the datasource.
 func (c *Resources) DeleteIf(ctx context.Context, d domain.Datasource) (bool, error) {
 	deleted := false
 	err := c.db.Update(ctx, "deleting a datasource", func(t *db.Tx) error {

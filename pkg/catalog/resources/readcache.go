@@ -8,13 +8,13 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// Maximum number of changed datasources tracked individually. Beyond that, all count as changed.
+// Maximum number of changed datasources tracked individually. If there are more, all datasources count as changed.
 const maxChanged = 4096
 
-// ReadCache caches what queries need. It is used only with SQLite, where a single process changes this data; commands
-// for keys, repairs and replays run in other processes but don't touch it. The cache always reflects the last commit. A
-// commit invalidates only the rows it changes, because clearing the cache after each upload would cost a busy process a
-// third of its time.
+// ReadCache caches what queries need. It is used only with SQLite, where a single process changes this data. Commands
+// for keys, repairs and replays run in other processes but don't change it. The cache always reflects the last commit.
+// A commit invalidates only the rows it changes, because clearing the cache after each upload would cost a busy process
+// a third of its time.
 type ReadCache struct {
 	// commits is incremented, with mu held, before and after each commit that changes cacheable data. While it is odd,
 	// a reader may see the state from before or after the commit.
@@ -120,9 +120,9 @@ func (m *ReadCache) clearIdle() (bytes int64) {
 	return bytes
 }
 
-// getDatasources sets the elements of out to cached datasources or nil and returns how many are missing. The caller
-// reads those and passes them to putDatasources with the returned version. If m.commits has changed in the meantime,
-// cached and newly read data may be inconsistent.
+// getDatasources sets each element of out to the cached datasource, or to nil if it isn't cached, and returns how many
+// are missing. The caller reads the missing ones and passes them to putDatasources with the returned version. If
+// m.commits has changed in the meantime, cached and newly read data may be inconsistent.
 func (m *ReadCache) getDatasources(ids []string, out []*domain.ActiveDatasource) (missing int, version uint64) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

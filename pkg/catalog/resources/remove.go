@@ -9,8 +9,9 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// DeleteDatastore deletes the datastore with its content, removes it from agents, and returns it. After the commit, it
-// is invisible, and all its rows are queued for sweeping. RemoveDeleted removes a large datastore's datasources later.
+// DeleteDatastore deletes the datastore with its content, removes it from agents, and returns it. After the commit, the
+// datastore is invisible, and a sweep for all its rows is queued. If the datastore is large, RemoveDeleted removes its
+// datasources later.
 func (c *Resources) DeleteDatastore(ctx context.Context, ws, id string) (domain.Datastore, error) {
 	var d domain.Datastore
 	err := c.db.Update(ctx, "deleting a datastore", func(t *db.Tx) (err error) {
@@ -86,7 +87,8 @@ func removeBatch(ctx context.Context, t *db.Tx, ws, id string) (done bool, err e
 	}
 	for len(keys) > 0 {
 		n := min(len(keys), record.OriginalsPerSweep)
-		// Use an id that no datasource has. An empty one would mean the whole datastore, whose sweep is already queued.
+		// As the DatasourceID, use an id that no datasource has. An empty one would mean the whole datastore, whose
+		// sweep is already queued.
 		rest := domain.Sweep{WorkspaceID: ws, DatastoreID: id, DatasourceID: id, Originals: keys[:n]}
 		if err := record.QueueSweep(ctx, t, rest); err != nil {
 			return false, err

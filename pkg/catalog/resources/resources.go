@@ -1,5 +1,6 @@
-// Package resources stores the objects that users create: datastores, datasources and agents. It stores the job that
-// results from a change along with the change. It imports db, record, accounts, sites and pipeline.
+// Package resources stores the objects that users create: datastores, datasources and agents. If a change requires a
+// job, the job is stored in the same transaction as the change. The package imports db, record, accounts, sites and
+// pipeline.
 package resources
 
 import (

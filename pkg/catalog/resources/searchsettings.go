@@ -58,8 +58,8 @@ func (c *Resources) SearchVersions(ctx context.Context, ws, id string) ([]domain
 }
 
 // StoreSearchSettings stores a new version of a datastore's search settings and makes it the current one. Only the
-// newest `keep` versions are kept. If match is not nil and differs from the current version (0 for none), it fails with
-// domain.CodeConflict.
+// newest `keep` versions are kept. If match is not nil, it must be the current version's number, or 0 if there is none;
+// otherwise, StoreSearchSettings fails with domain.CodeConflict.
 func (c *Resources) StoreSearchSettings(ctx context.Context, ws, id string, settings []byte, match *int64, keep int) (domain.SearchSettings, error) {
 	s := domain.SearchSettings{JSON: settings}
 	err := c.db.Update(ctx, "storing search settings", func(t *db.Tx) error {

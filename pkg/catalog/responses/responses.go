@@ -19,8 +19,8 @@ type Responses struct {
 	due map[string]int // number of new responses, per workspace, until the next deletion
 }
 
-// MaxKept is the maximum number of responses per workspace. After every pruneInterval new responses, each process
-// deletes the oldest ones beyond it.
+// MaxKept is the maximum number of responses per workspace. After every pruneInterval new responses in a workspace,
+// each process deletes the workspace's oldest responses beyond that number.
 const MaxKept = 100_000
 
 const pruneInterval = 1000
@@ -65,7 +65,7 @@ var (
 )
 
 // unfinished selects responses that are still being answered in the background. Keep it identical to the partial
-// index's condition, or the index isn't used.
+// index's condition, because otherwise the index isn't used.
 const unfinished = `status IN ('queued', 'in_progress')`
 
 // CreateResponse stores a response. If it is complete, its items are appended to the conversation in the same
@@ -167,7 +167,8 @@ func (s *Responses) ForgetResponses(ctx context.Context, before time.Time) (more
 	return more && err == nil, err
 }
 
-// FailAbandoned marks responses as failed if their holder has stopped renewing its claim and so must have died.
+// FailAbandoned marks responses as failed if their holder has stopped renewing its claim, because the holder must have
+// died.
 func (s *Responses) FailAbandoned(ctx context.Context) error {
 	now := db.Micros(s.db.Now().Add(-db.ClockSkew))
 	const abandoned = unfinished + ` AND held_until < ?`

@@ -9,12 +9,12 @@ import (
 	"github.com/sluice/sluice/pkg/textid"
 )
 
-// canonical decides whether the fetched page r is skipped in favour of the page at its canonical address, adding that
-// page to the site if necessary. It returns that page's id, or "" to keep r.
+// canonical decides whether the fetched page r is skipped in favour of the page at its canonical address. It adds that
+// page to the site if necessary. It returns that page's id if r is skipped, or "" to keep r.
 //
-// r is skipped only if the two texts are similar or the other page's text is still unknown. If r has content and the
-// other page does not, r is kept until the other page has content; see QueueYield. If neither has content, r is
-// skipped, and it is fetched again if the texts turn out to differ; see the release method.
+// r is skipped only if the two pages' texts are similar or the canonical page's text is still unknown. If r has content
+// and the canonical page does not, r is kept until the canonical page has content; see QueueYield. If neither has
+// content, r is skipped, and it is fetched again if the texts turn out to differ; see the release method.
 func (c *Sites) canonical(ctx context.Context, t *db.Tx, site, r record.Record, store domain.Datastore, f domain.Fetched) (string, error) {
 	id, said := domain.ChildID(site.ID, f.Canonical), r.Config
 	said.Canonical, said.TextHash, said.Sketch = f.Canonical, f.TextHash, f.Sketch
@@ -58,8 +58,8 @@ func canonicalCycle(ctx context.Context, t *db.Tx, site, from record.Record, id 
 	})
 }
 
-// addCanonical adds r's canonical address to the site. It returns false if it can't, for example because the site is at
-// its page limit or the page is gone.
+// addCanonical adds r's canonical address to the site as a page. It returns false if it can't add the page, for example
+// because the site is at its page limit or because the page was found to be gone.
 func (c *Sites) addCanonical(ctx context.Context, t *db.Tx, site, r record.Record, store domain.Datastore, link domain.Link) (bool, error) {
 	if site.Crawl.Stopped() || r.RunID != site.RunID {
 		return false, nil
@@ -69,8 +69,8 @@ func (c *Sites) addCanonical(ctx context.Context, t *db.Tx, site, r record.Recor
 }
 
 // QueueYield must be called when a page's job has finished. If the page has content, QueueYield queues work that skips
-// pages naming it as canonical. If it also names a canonical page that has content, QueueYield queues work that may
-// skip this page.
+// pages naming it as canonical. If the page itself names a canonical page that has content, QueueYield queues work that
+// may skip this page in favour of the canonical page.
 func QueueYield(ctx context.Context, t *db.Tx, page domain.Datasource) error {
 	if page.GroupID == "" || page.ActiveGeneration == 0 || !page.Alive() {
 		return nil

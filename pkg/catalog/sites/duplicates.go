@@ -19,12 +19,12 @@ type verdict struct {
 	Yielded []string // ids of pages skipped in favour of this page
 }
 
-// Maximum number of pages with the same content that a fetched page is compared with. There can be more than one only
-// if an earlier version, which did not detect duplicates, fetched them.
+// Maximum number of pages with the same content that a fetched page is compared with. A site has several such pages
+// only if they were fetched by an earlier version, which did not detect duplicates.
 const maxEqualPages = 16
 
-// Judge decides whether to keep a fetched page. The page that it names as canonical may replace it; see the canonical
-// method. Among pages with the same content, only the one with the best address is kept.
+// Judge decides whether to keep a fetched page. If the page names another page as canonical, that page may replace it;
+// see the canonical method. Among pages with the same content, only the one with the best address is kept.
 func (c *Sites) Judge(ctx context.Context, t *db.Tx, r record.Record, store domain.Datastore, f domain.Fetched, at time.Time) (verdict, error) {
 	site, exists, err := record.Find(ctx, t, r.GroupID)
 	if err != nil || !exists {
@@ -53,7 +53,8 @@ func (c *Sites) Judge(ctx context.Context, t *db.Tx, r record.Record, store doma
 		return verdict{}, fmt.Errorf("looking for pages of the same content: %w", err)
 	}
 	r.Config.SetFinalURL(f.URL)
-	// Pages that name the fetched page as canonical don't count: they are skipped once it has content.
+	// Pages that name the fetched page as canonical don't count, because they are skipped once the fetched page has
+	// content.
 	equal = slices.DeleteFunc(equal, func(p record.Record) bool { return !p.Alive() || site.HasCanonical(p.Config, r.ID) })
 	configs := lists.Map(equal, func(p record.Record) domain.DatasourceConfig { return p.Config })
 	if best := domain.BestPage(configs); best >= 0 && configs[best].IsBetterThan(r.Config) {
@@ -74,8 +75,8 @@ func sameContent(keeper domain.DatasourceConfig) string {
 	return "It has the same content as " + keeper.SourceURL + "."
 }
 
-// replaceByKeeper skips page p in favour of a fetched page with the same content and a better address. Pages skipped in
-// favour of p become the keeper's duplicates.
+// replaceByKeeper skips page p in favour of keeper, a fetched page with the same content and a better address. Pages
+// skipped in favour of p become duplicates of keeper.
 func replaceByKeeper(ctx context.Context, t *db.Tx, p, keeper record.Record, at time.Time) error {
 	reason := sameContent(keeper.Config)
 	err := t.Queue(ctx, db.Write{

@@ -90,8 +90,8 @@ func pagesWithLinks(ctx context.Context, t *db.Tx, pageIDs []string) (map[string
 	return known, nil
 }
 
-// FollowStored follows an unchanged page's stored links, because the fetch of an unchanged page reports none. It
-// returns the number of queued jobs.
+// FollowStored follows the stored links of an unchanged page, because the fetch of an unchanged page reports no links.
+// It returns the number of queued jobs.
 func (c *Sites) FollowStored(ctx context.Context, t *db.Tx, page record.Record, store domain.Datastore, ev domain.Event) (int, error) {
 	site, exists, err := record.Find(ctx, t, page.GroupID)
 	if err != nil || !exists {
@@ -112,7 +112,8 @@ func (c *Sites) FollowStored(ctx context.Context, t *db.Tx, page record.Record, 
 }
 
 // addStoredLinks adds the targets of stored links as pages and sets Capped if the site is at its page limit. It does
-// not count rejected links, because the crawl that found them did. It returns the number of queued jobs.
+// not count rejected links, because they were already counted by the crawl that found them. It returns the number of
+// queued jobs.
 func (c *Sites) addStoredLinks(ctx context.Context, t *db.Tx, site *record.Record, store domain.Datastore, found []foundLink) (int, error) {
 	if len(found) == 0 {
 		return 0, nil

@@ -12,9 +12,9 @@ import (
 
 // AddMembers adds files found in an archive, each with an ingest job, and returns the number of queued jobs.
 //
-// A file that was in the archive's previous version keeps its datasource. If its content is unchanged, its new copy is
-// swept, and it gets no job unless force is set. Adding the same files again has no effect. Files deleted since the
-// archive's job began are not added.
+// A file that was in the archive's previous version keeps its datasource. If the file's content is unchanged, the new
+// copy of the content is swept, and the file gets no job unless force is set. Adding the same files again has no
+// effect. Files deleted since the archive's job began are not added.
 func AddMembers(ctx context.Context, t *db.Tx, archive record.Record, store domain.Datastore, members []domain.Original, force bool) (queued int, err error) {
 	ids := lists.Map(members, func(o domain.Original) string { return domain.MemberID(archive.ID, o.Name) })
 	known, err := record.ReadAll(ctx, t, ids)
@@ -101,8 +101,8 @@ func changeMember(ctx context.Context, t *db.Tx, archive record.Record, r *recor
 	})
 }
 
-// memberJob returns the ingest job for an archive's file. Its id is unique, because each unpacking requests a file
-// once.
+// memberJob returns the ingest job for an archive's file. The job's id is unique, because each time the archive is
+// unpacked, a file gets only one job.
 func memberJob(archive, r record.Record, force bool) domain.Job {
 	return domain.Job{ID: domain.MemberJobID(archive.RunID, r.ID), Kind: domain.JobIngest, Force: force}
 }

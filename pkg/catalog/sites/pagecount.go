@@ -43,7 +43,8 @@ func recount(ctx context.Context, t *db.Tx, siteID string) error {
 	})
 }
 
-// AdoptedPages updates a site's page count after adopting a page or the site itself. Either may come first.
+// AdoptedPages updates a site's page count after a page or the site itself was adopted. The page may be adopted before
+// the site.
 func AdoptedPages(ctx context.Context, t *db.Tx, r record.Record) error {
 	switch {
 	case r.GroupID != "":

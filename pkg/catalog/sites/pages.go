@@ -12,9 +12,9 @@ import (
 	"github.com/sluice/sluice/pkg/lists"
 )
 
-// reasonPageLimit is why an address beyond the site's page limit is skipped. The catalog checks the limit, the depth
-// and the patterns itself, because only it knows the current settings and whether there is a shorter path to the
-// address.
+// reasonPageLimit is the reason for skipping an address beyond the site's page limit. The catalog checks the limit, the
+// depth and the patterns itself, because only the catalog knows the current settings and whether there is a shorter
+// path to the address.
 const reasonPageLimit = "beyond the site's page limit"
 
 // Discovered adds an event's links to the site as pages with crawl jobs and returns the number of queued jobs. The
@@ -83,9 +83,9 @@ func lowerLead(ctx context.Context, t *db.Tx, page *record.Record, lead int, in 
 // addPages adds links to a site as pages with crawl jobs. It returns the number of queued jobs, and the number of
 // skipped links by reason.
 //
-// A crawl requests each page at most once, and never one that was deleted or found to be gone since the crawl began. A
-// page that matches no include pattern is added only to read its links; a path may contain at most domain.MaxLead
-// consecutive pages of this kind.
+// A crawl requests each page at most once. It never requests a page that was deleted or found to be gone since the
+// crawl began. A page that matches no include pattern is added only so that its links are read. A path may contain at
+// most domain.MaxLead consecutive pages of this kind.
 func (c *Sites) addPages(ctx context.Context, t *db.Tx, site *record.Record, store domain.Datastore, links []foundLink) (queued int, refused map[string]int, err error) {
 	known, err := pagesByID(ctx, t, site.ID, links)
 	if err != nil {
@@ -173,8 +173,8 @@ func requestWith(ctx context.Context, t *db.Tx, site record.Record, page *record
 
 // updateDepth updates the depth of a page that the crawl has already requested, after finding a shorter path to it. The
 // depth limits how far links are followed from the page. If the page's job is still in the outbox, updateDepth changes
-// the job. Otherwise, it fetches the page again if that makes a difference, because its links can now be followed or it
-// was skipped for its depth.
+// the job. Otherwise, it fetches the page again if the new depth makes a difference: the page's links may now be
+// followed, or the page was skipped because of its old depth.
 func updateDepth(ctx context.Context, t *db.Tx, site record.Record, page *record.Record, store domain.Datastore, depth int) error {
 	deepest := site.Config.Scope(true).MaxDepth
 	counts := depth < deepest || depth == deepest && page.Config.Depth > deepest
@@ -266,8 +266,8 @@ func linkedIDs(siteID string, links []foundLink) []string {
 	return lists.Map(links, func(l foundLink) string { return domain.ChildID(siteID, l.URL) })
 }
 
-// blocked returns the ids of pages or files that were deleted or found to be gone since their site's newest crawl, or
-// their archive's unpacking, began.
+// blocked returns the ids of pages that were deleted or found to be gone since their site's newest crawl began. For an
+// archive, it returns the ids of files that were deleted since its unpacking began.
 func blocked(ctx context.Context, t *db.Tx, siteID string, all []string, known map[string]record.Record) (map[string]bool, error) {
 	var ids []string
 	for _, id := range all {

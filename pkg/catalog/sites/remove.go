@@ -10,8 +10,8 @@ import (
 )
 
 // RemovePages removes one batch of a deleted site's pages and reports whether there are more. If there are, it marks
-// the site, which hides its pages after the commit until RemoveDeleted removes them. Removing a large site's pages in
-// one transaction would block other writers for too long.
+// the site for removal, which hides the remaining pages after the commit until RemoveDeleted removes them. Removing a
+// large site's pages in one transaction would block other writers for too long.
 func RemovePages(ctx context.Context, t *db.Tx, siteID string) (more bool, err error) {
 	pages, err := db.Collect(ctx, t, func(s db.Scanner) (p record.Record, err error) {
 		var seen int64

@@ -14,7 +14,8 @@ import (
 	"github.com/sluice/sluice/pkg/lists"
 )
 
-// Addresses per transaction when stored links are evaluated. Only a single page with more addresses exceeds it.
+// Maximum number of addresses per transaction when stored links are evaluated. A transaction exceeds it only if a
+// single page has more addresses.
 const linkBatch = 2_000
 
 // scopeBatch is the number of pages per transaction when changed settings are applied to them.
@@ -26,7 +27,8 @@ type foundLink struct {
 	lead int // Lead of the page at the address if it matches no include pattern
 }
 
-// toFoundLinks converts links reported by a page's fetch or a site's discovery. `from` is that page or site.
+// toFoundLinks converts links reported by a page's fetch or a site's discovery. `from` is the page or site that
+// reported them.
 func toFoundLinks(from record.Record, links []domain.Link) []foundLink {
 	return lists.Map(links, func(l domain.Link) foundLink { return foundLink{Link: l, lead: from.Config.Lead + 1} })
 }
@@ -59,8 +61,8 @@ func (w *siteWork) scope(ctx context.Context) error {
 	return queueWork(ctx, w.t, siteTask{siteID: w.site.ID, kind: workLinks})
 }
 
-// links applies the site's current settings to the stored links of the task's page or, if the task is for the whole
-// site, of all pages. It skips pages whose Lead exceeds domain.MaxLead.
+// links applies the site's current settings to stored links: those of the task's page or, if the task is for the whole
+// site, those of all pages. It skips pages whose Lead exceeds domain.MaxLead.
 func (w *siteWork) links(ctx context.Context) error {
 	if !w.site.FollowLinks {
 		return nil
@@ -100,7 +102,7 @@ func (w *siteWork) links(ctx context.Context) error {
 			found = append(found, l)
 		}
 	}
-	// Pages near the root come first, because the number of pages read only for their links is limited.
+	// Process links near the root first, because the number of pages read only for their links is limited.
 	slices.SortStableFunc(found, func(a, b foundLink) int { return cmp.Compare(a.Depth, b.Depth) })
 	queued, err := w.c.addStoredLinks(ctx, w.t, &w.site, w.store, found)
 	if queued > 0 {
@@ -109,7 +111,8 @@ func (w *siteWork) links(ctx context.Context) error {
 	return err
 }
 
-// batch reads the task's next pages in the order in which they were found, or only its page if it has one.
+// batch reads the task's next pages in the order in which they were found. If the task is for a single page, it reads
+// only that page.
 func (w *siteWork) batch(ctx context.Context) ([]record.Record, error) {
 	at, id := parseWalkPosition(w.after)
 	condition, args := `group_id = ? AND group_id <> '' AND (created_at, id) > (?, ?) ORDER BY created_at, id`, []any{w.site.ID, at, id}
@@ -133,8 +136,8 @@ func walkPosition(page record.Record) string {
 	return strconv.FormatInt(db.Micros(page.CreatedAt), 10) + "/" + page.ID
 }
 
-// parseWalkPosition parses a position from walkPosition. Earlier versions stored just an id, for which it returns the
-// start of the list.
+// parseWalkPosition parses a position from walkPosition. Earlier versions stored just an id. For such a position, it
+// returns the start of the list.
 func parseWalkPosition(place string) (at int64, id string) {
 	first, id, found := strings.Cut(place, "/")
 	at, err := strconv.ParseInt(first, 10, 64)
@@ -148,8 +151,8 @@ func idsOf(pages []record.Record) []string {
 	return lists.Map(pages, func(p record.Record) string { return p.ID })
 }
 
-// applySettings applies the site's settings to a page. why is the reason for skipping it, or "" if it is in scope.
-// known says whether its links are stored.
+// applySettings applies the site's settings to page p. why is the reason for skipping the page, or "" if the page is in
+// scope. known says whether the page's links are stored.
 func (w *siteWork) applySettings(ctx context.Context, p *record.Record, scope domain.SiteScope, why string, known bool) error {
 	before := p.Datasource
 	root := scope.Follow && domain.SameAddress(p.Config.SourceURL, scope.Root)
@@ -239,7 +242,7 @@ func (w *siteWork) dropExcess(ctx context.Context) error {
 }
 
 // countExcluded counts the pages excluded by the site's settings, which don't count towards its page limit. leads is
-// the number that are still fetched to read their links.
+// the number of excluded pages that are still fetched to read their links.
 func countExcluded(ctx context.Context, t *db.Tx, siteID string) (all, leads int64, err error) {
 	err = t.QueryRow(ctx, `SELECT COUNT(*), COALESCE(SUM(CASE WHEN lead < ? THEN 1 ELSE 0 END), 0) FROM datasources
 		WHERE group_id = ? AND lead > 0`, domain.LeadsNowhere, siteID).Scan(&all, &leads)
@@ -254,8 +257,8 @@ func (c *Sites) rescope(ctx context.Context, t *db.Tx, before domain.DatasourceC
 	if site.Type != domain.TypeWebSite || before.SameScope(site.Config) {
 		return nil
 	}
-	// dropExcess and addStoredLinks set Capped again if necessary. A site that has reached its limit and does not
-	// follow links stays capped, because the remainder of its sitemap is unknown.
+	// Reset Capped. dropExcess and addStoredLinks set it again if necessary. A site that has reached its limit and does
+	// not follow links stays capped, because the remainder of its sitemap is unknown.
 	if site.FollowLinks || int64(c.pageLimit(*site)) > site.Pages {
 		site.Capped = false
 	}

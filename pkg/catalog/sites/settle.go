@@ -15,8 +15,9 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// SettleSite updates a site's status based on its pages: synched once discovery is complete and no page is waiting, and
-// running if a page is waiting again. It returns the site if it has changed, and nil otherwise.
+// SettleSite updates a site's status based on its pages. The status becomes synched once discovery is complete and no
+// page is waiting, and running if a page is waiting again. SettleSite returns the site if it has changed, and nil
+// otherwise.
 func (c *Sites) SettleSite(ctx context.Context, t *db.Tx, siteID string, at time.Time) (*domain.Datasource, error) {
 	if siteID == "" {
 		return nil, nil

@@ -1,10 +1,10 @@
 // Package sites stores the effects of a crawl on a web site's pages. It decides which pages exist, which are
 // duplicates, which are excluded by changed settings, and when a site is complete. It imports db and record.
 //
-// A site's pages double as its crawl's queue: a page's run_id is the last crawl that requested it. A fetched page is
-// compared with the other pages in the transaction that applies its event (see Judge), so among pages with equal text,
-// only one has content. Work on many pages is stored as a row in site_work and performed in batches by WorkOnSite. A
-// crawl is not complete while its site has such a row.
+// A site's pages double as its crawl's queue: a page's run_id is the id of the last crawl that requested it. A fetched
+// page is compared with the other pages in the transaction that applies its event (see Judge). So among pages with
+// equal text, only one has content. If many pages must be changed, a row in site_work describes the work, and
+// WorkOnSite performs it in batches. A crawl is not complete while its site has such a row.
 package sites
 
 import (

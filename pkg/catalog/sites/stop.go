@@ -83,8 +83,8 @@ func stopSite(ctx context.Context, t *db.Tx, site record.Record) (bool, error) {
 	return true, queueWork(ctx, t, siteTask{siteID: site.ID, kind: workStop})
 }
 
-// stop withdraws the next batch of pages waiting to be fetched. Jobs in the outbox go first, because they would be
-// published as soon as withdrawn jobs free capacity in the stream.
+// stop withdraws the next batch of pages waiting to be fetched. It starts with pages whose jobs are in the outbox,
+// because those jobs would be published as soon as other withdrawn jobs free capacity in the stream.
 func (w *siteWork) stop(ctx context.Context) error {
 	pages, err := w.pages(ctx, `group_id = ? AND group_id <> '' AND status = 'unsynched' AND place = 1 AND job_kind = 'crawl'`, w.site.ID)
 	if err == nil && !w.more {

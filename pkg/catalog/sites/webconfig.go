@@ -36,8 +36,8 @@ func (c *Sites) UpdateWebConfig(ctx context.Context, ws, id string, patch domain
 	return record.Datasource(ctx, c.db.Read, ws, id)
 }
 
-// FetchBy changes a record's fetch settings without storing the record. For a site, it queues work that applies them to
-// the pages.
+// FetchBy changes a record's fetch settings without storing the record. For a site, it queues work that applies the new
+// settings to the pages.
 func (c *Sites) FetchBy(ctx context.Context, t *db.Tx, r *record.Record, patch domain.WebPatch) error {
 	switch {
 	case r.Type != domain.TypeWebPage && r.Type != domain.TypeWebSite:

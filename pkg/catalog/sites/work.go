@@ -26,7 +26,7 @@ const (
 	workNamed   workKind = 8 // refetch skipped pages if the text of their canonical page, known only now, differs
 )
 
-// workOf maps a page's change to the work it causes on pages that were skipped as its duplicates.
+// workOf maps a change to a page to the kind of work it causes on pages that were skipped as duplicates of that page.
 var workOf = map[domain.PageChange]workKind{domain.PageLost: workRelease, domain.PageKnown: workNamed, domain.PageDiffers: workCompare}
 
 func changeOf(kind workKind) domain.PageChange {
@@ -38,7 +38,7 @@ func changeOf(kind workKind) domain.PageChange {
 	return domain.PageSame
 }
 
-// siteTask is work on a site's pages. The site is not final until it is done.
+// siteTask is work on a site's pages. The site is not final until the work is done.
 type siteTask struct {
 	siteID string
 	kind   workKind
@@ -75,8 +75,8 @@ func hasWork(ctx context.Context, t *db.Tx, siteID string) (bool, error) {
 	return db.Exists(ctx, t, `SELECT 1 FROM site_work WHERE site_id = ? LIMIT 1`, siteID)
 }
 
-// SiteWork returns up to limit tasks after the given one, which may be zero. Tasks stay queued until WorkOnSite has
-// completed them.
+// SiteWork returns up to limit tasks that come after the task `after`, which may be zero. Tasks stay queued until
+// WorkOnSite has completed them.
 func (c *Sites) SiteWork(ctx context.Context, after SiteTask, limit int) ([]SiteTask, error) {
 	tasks, err := db.Collect(ctx, c.db.Read, db.Scan(func(w *SiteTask) []any { return []any{&w.siteID, &w.kind, &w.pageID} }), `SELECT site_id, kind, page_id FROM site_work WHERE (site_id, kind, page_id) > (?, ?, ?)
 		ORDER BY site_id, kind, page_id LIMIT ?`, after.siteID, after.kind, after.pageID, limit)
@@ -86,8 +86,8 @@ func (c *Sites) SiteWork(ctx context.Context, after SiteTask, limit int) ([]Site
 	return tasks, nil
 }
 
-// WorkOnSite performs a task's next batch in a transaction. A site's last task also sets its final status. WorkOnSite
-// does nothing if the task is complete or the site is gone.
+// WorkOnSite performs a task's next batch in a transaction. If the task is the site's last one, WorkOnSite also sets
+// the site's final status. It does nothing if the task is complete or the site is gone.
 func (c *Sites) WorkOnSite(ctx context.Context, task SiteTask) (SiteBatch, error) {
 	var done SiteBatch
 	err := c.db.Update(ctx, "working on a site", func(t *db.Tx) error {
@@ -224,8 +224,8 @@ func (w *siteWork) handleMissing(ctx context.Context) (err error) {
 	return removePages(ctx, w.t, w.site, left, 0)
 }
 
-// splitReferenced splits pages that the newest crawl did not find. Those in kept stay, because the crawl skipped a
-// duplicate in their favour; those in left no longer belong to the site.
+// splitReferenced splits pages that the newest crawl did not find. The pages in kept stay, because the crawl skipped
+// duplicates in their favour. The pages in left no longer belong to the site.
 func (w *siteWork) splitReferenced(ctx context.Context, pages []record.Record) (kept, left []record.Record, err error) {
 	for _, p := range pages {
 		stands, err := db.Exists(ctx, w.t, `SELECT 1 FROM datasources WHERE duplicate_of = ? AND duplicate_of <> '' AND run_id = ? LIMIT 1`, p.ID, w.site.RunID)
@@ -251,8 +251,9 @@ func (w *siteWork) refetchPages(ctx context.Context, pages []record.Record) erro
 	return nil
 }
 
-// release refetches pages that were skipped in favour of the task's page and may no longer be duplicates. A workRelease
-// task means that the task's page has lost its content; if it has content again by now, release does nothing.
+// release refetches pages that were skipped in favour of the task's page and may no longer be its duplicates. A task of
+// kind workRelease means that the task's page has lost its content. If the page has content again by now, release does
+// nothing.
 func (w *siteWork) release(ctx context.Context) error {
 	keeper, exists, err := record.Find(ctx, w.t, w.task.pageID)
 	if err != nil {

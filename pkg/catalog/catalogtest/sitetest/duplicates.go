@@ -35,7 +35,7 @@ func testDuplicates(t *testing.T, open world.Open) {
 				[]any{x.Status, x.DuplicateOf, x.Error})
 			world.Equal(t, []any{domain.StatusSynched, 0}, []any{site.Status, len(site.Warnings)})
 			world.Equal(t, int64(0), w.CountInFlight())
-			// Another crawl gives the same result and indexes nothing again.
+			// Another crawl gives the same result without indexing any page again.
 			crawlAgain(w, site, complete, order...)
 			fetches, ingests := w.RunWorkers(p)
 			world.Equal(t, []int{2, 0}, []int{fetches, ingests})

@@ -18,8 +18,8 @@ const pageC = "https://pumps.example/c"
 // smallBatch is the batch size in most tests of batches. Tests that stop a crawl use the default.
 const smallBatch = 20
 
-// inSmallBatches opens catalogs that work on smallBatch pages of a site at a time. Settings are applied to a quarter of
-// that.
+// inSmallBatches opens catalogs that work on smallBatch pages of a site at a time. When changed settings are applied to
+// pages, a batch is a quarter of that size.
 func inSmallBatches(open world.Open) world.Open {
 	return func(t testing.TB, o catalog.Options) *catalog.Catalog {
 		o.SiteBatch = smallBatch
@@ -330,7 +330,8 @@ func testStops(t *testing.T, open world.Open) {
 		world.Equal(t, true, err != nil)
 		world.Equal(t, 249, len(w.OutboxIDs()))
 		world.Equal(t, domain.StatusRunning, w.Get(site.ID).Status)
-		// The stop hasn't reached this page yet. If its fetch is postponed now, the page must not keep waiting.
+		// The crawl has been stopped, but the stop hasn't been applied to this page yet. If the page's fetch is
+		// postponed now, the page must not keep waiting.
 		at := slices.IndexFunc(running, func(j domain.Job) bool { return j.Type == domain.TypeWebPage })
 		world.Equal(t, domain.StatusPending, w.PageAt(site, urls[0]).Status)
 		w.End(running[at], domain.EventPostponed, func(ev *domain.Event) { ev.Until = w.Clock.Now().Add(time.Hour) })

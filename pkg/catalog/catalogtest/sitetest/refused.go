@@ -48,7 +48,7 @@ func testRefused(t *testing.T, open world.Open) {
 		change(w, site, domain.WebPatch{Exclude: list("/tag/**")}, p)
 		world.Equal(t, append(posts, root)[:6], searchable(w, site, p)[1:])
 		world.Equal(t, []string(nil), w.Get(site.ID).Warnings)
-		// The next crawl removes the excluded pages, but they come back once they are included again.
+		// The next crawl removes the excluded pages. They come back when the settings include them again.
 		crawlAgain(w, site, partial, root)
 		fetches, _ := w.RunWorkers(p)
 		world.Equal(t, 7, fetches)
@@ -183,7 +183,7 @@ func testRefused(t *testing.T, open world.Open) {
 		world.Equal(t, warning(3), w.Get(site.ID).Warnings)
 		change(w, site, domain.WebPatch{Exclude: list("/other")}, p)
 		world.Equal(t, warning(3), w.Get(site.ID).Warnings)
-		// The next crawl finds other pages to reach the limit.
+		// The next crawl finds other pages, so the site reaches its limit again.
 		change(w, site, domain.WebPatch{Exclude: list("/other", "/list/000")}, p)
 		world.Equal(t, warning(3), w.Get(site.ID).Warnings)
 		crawlAgain(w, site, complete, urls...)

@@ -23,8 +23,8 @@ type Answer struct {
 	Hash      string // hash of the text; "" if unknown
 }
 
-// If there are at least this many jobs, RunWorkers applies their events in batches of this size (the applier's maximum)
-// instead of one at a time.
+// If there are at least eventBatch jobs, RunWorkers applies their events in batches of this size, which is the
+// applier's maximum. Otherwise, it applies them one at a time.
 const eventBatch = 64
 
 // RunWorkers publishes and runs jobs until none are left. It returns the number of page fetches and ingest jobs.
@@ -112,7 +112,8 @@ func WithReason(reason string) func(*domain.Event) {
 	return func(ev *domain.Event) { ev.Error = reason }
 }
 
-// Found returns a function that makes an event report a fetched page with this content and a new original.
+// Found returns a function that makes an event report that job j fetched a page with this content. The page gets a new
+// original.
 func Found(j domain.Job, content string) func(*domain.Event) {
 	return func(ev *domain.Event) {
 		ev.Fetched = &domain.Fetched{

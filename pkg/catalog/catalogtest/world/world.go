@@ -49,7 +49,7 @@ func (w *World) Active(ctx context.Context, ids []string) (map[string]domain.Act
 	return out, err
 }
 
-// ActiveOne returns one datasource's query data.
+// ActiveOne returns what queries need to know about one datasource.
 func (w *World) ActiveOne(id string) domain.ActiveDatasource {
 	w.T.Helper()
 	all := Must(w.Active(w.Ctx, []string{id}))(w.T)
@@ -63,7 +63,8 @@ func (w *World) StuckFor(silence time.Duration) []catalog.StuckDatasource {
 	return s
 }
 
-// Open opens an empty catalog and closes it when the test ends. It sets only the database's path or URL in the options.
+// Open opens an empty catalog and closes it when the test ends. It sets the options' Path or URL and leaves the other
+// options as they are.
 type Open func(t testing.TB, o catalog.Options) *catalog.Catalog
 
 // clock is a clock that only the test moves.
