@@ -224,8 +224,8 @@ func readAnswer(t *testing.T, conn net.Conn) *response {
 	return &response{T: t, status: res.StatusCode, header: res.Header, body: body}
 }
 
-// TestUploadsAreRefusedWithoutStorage uploads while storage is full. The error says what is full, and clients can read
-// it while they're still sending.
+// TestUploadsAreRefusedWithoutStorage uploads while storage is full. The error must say what is full, and clients must
+// be able to read it while they're still sending.
 func TestUploadsAreRefusedWithoutStorage(t *testing.T) {
 	t.Parallel()
 	full := errors.New("1,000 documents wait already; try again when some are done")

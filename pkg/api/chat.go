@@ -95,7 +95,7 @@ func (s *server) newChat(ctx context.Context, caller access.Caller, body ChatReq
 	return t, nil
 }
 
-// model returns the agent whose id is a chat completion's model. It fails if the caller may not query it.
+// model returns the agent that a chat completion names as its model. It fails if the caller may not query the agent.
 func (s *server) model(ctx context.Context, caller access.Caller, id string) (domain.Agent, error) {
 	agent, err := s.agentToQuery(ctx, caller, id)
 	if domain.CodeOf(err) == domain.CodeNotFound {
@@ -353,7 +353,7 @@ func (s *server) streamChat(ctx context.Context, w http.ResponseWriter, t *agent
 	return send(problem.OpenAI(problem.Explain(ctx, s.log, s.Secrets, err)))
 }
 
-// finish sends the chunks after the text and the tool calls.
+// finish sends the chunks that follow the text and the tool calls.
 func (c completion) finish(send func(chunk any) error, a answer.Answer) error {
 	reason := finishOf(a)
 	last := c.chunk(chunkPiece{FinishReason: &reason})

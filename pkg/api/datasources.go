@@ -160,7 +160,7 @@ func (s *server) datasource(ctx context.Context, caller access.Caller, id string
 	return s.Datasources.Datasource(ctx, caller.Workspace(), id)
 }
 
-// titleOf uses a text's first line, shortened, as its title.
+// titleOf returns a title for a text: its first line, shortened.
 func titleOf(text string) string {
 	const limit = 80
 	line, _, _ := strings.Cut(strings.TrimSpace(text), "\n")

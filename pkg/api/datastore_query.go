@@ -101,8 +101,8 @@ func renderResults(found retrieve.Result) RetrieverResults {
 	}), Explanation: renderExplanation(found.Explanation, true), Facets: renderFacets(found.Facets)}
 }
 
-// chaindeskHost is the host that LangChain's ChaindeskRetriever calls. It uses the path for datastore queries, but
-// expects an object with results.
+// chaindeskHost is the host that LangChain's ChaindeskRetriever calls. The retriever sends its queries to the usual
+// path, but expects the response to be an object with results.
 const chaindeskHost = "app.chaindesk.ai"
 
 // isForChaindesk reports whether the request was meant for chaindeskHost and rerouted here by DNS or a proxy. Either

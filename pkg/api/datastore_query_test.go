@@ -233,7 +233,7 @@ func TestAnExplainedAgentQuery(t *testing.T) {
 	}
 }
 
-// valid checks the body against one of the document's schemas.
+// valid checks the body against one of the OpenAPI document's schemas.
 func (s *service) valid(a *response, schema string) {
 	s.Helper()
 	doc, err := openapi3.NewLoader().LoadFromData(s.call("GET", "/openapi.json", nil).want(200).body)

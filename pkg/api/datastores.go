@@ -170,7 +170,8 @@ func (s *server) showWithDatasources(ctx context.Context, d domain.Datastore) (D
 	return out, err
 }
 
-// checkEngines rejects an engine or embedding model that this server doesn't offer, listing those it does.
+// checkEngines rejects an engine or embedding model that this server doesn't offer. The error lists those that it
+// offers.
 func (s *server) checkEngines(engine *Engine, model *string) error {
 	var faults []domain.FieldError
 	if engine != nil && !slices.Contains(s.options.Engines, domain.Engine(*engine)) {
