@@ -214,7 +214,8 @@ func (a *audit) countLost(ctx context.Context, d domain.Datasource, have, want i
 	return deleted, nil
 }
 
-// ignoreNotFound returns nil if the datasource no longer exists. It adds the action and the datasource to other errors.
+// ignoreNotFound returns nil if the error means that the datasource no longer exists. It adds the action and the
+// datasource to all other errors.
 func ignoreNotFound(err error, action, id string) error {
 	if err == nil || domain.CodeOf(err) == domain.CodeNotFound {
 		return nil
