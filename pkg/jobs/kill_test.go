@@ -32,7 +32,7 @@ const (
 	roleSuicide = "suicide" // handle jobs with a handler that kills the process immediately
 )
 
-// child is the child's main function. It returns only if the child was not killed.
+// child is the main function of the child process. It returns only if the process was not killed.
 func child(dir string) int {
 	fail := func(err error) int {
 		fmt.Fprintln(os.Stderr, err)

@@ -93,8 +93,8 @@ func (o Options) jobsConfig(first uint64) jetstream.StreamConfig {
 		Subjects:    []string{prefixJobs + ".*.*.*"},
 		Retention:   jetstream.LimitsPolicy,
 		Storage:     jetstream.FileStorage,
-		// The default, DiscardOld, would silently drop the oldest jobs. But message schedules require it, so they have
-		// their own stream.
+		// The default, DiscardOld, would silently drop the oldest jobs. Message schedules only work with DiscardOld, so
+		// they have their own stream.
 		Discard:           jetstream.DiscardNew,
 		MaxMsgsPerSubject: 1,
 		MaxMsgSize:        MaxJobBytes,
