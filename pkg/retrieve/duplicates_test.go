@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// alone counts the windows that are in only one of the texts.
+// alone counts the shingles that are in only one of the two texts.
 func alone(a, b *textFingerprint) int {
 	both := 0
 	for _, w := range a.distinct() {

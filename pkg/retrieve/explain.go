@@ -52,8 +52,8 @@ func explain(req Request, found []datastoreResult, all []*candidate, s *selectio
 	return e
 }
 
-// explainQuery returns what an explanation can say before the search. `selected` is how many datasources the filter
-// selects, or nil if it doesn't restrict them.
+// explainQuery returns the parts of an explanation that are known before the search. `selected` is how many datasources
+// the filter selects, or nil if the filter doesn't restrict the datasources.
 func explainQuery(req Request, selected *int) *domain.Explanation {
 	return &domain.Explanation{
 		Query: req.Query, Parts: req.Parts, Mode: req.Mode, TopK: req.TopK, MaxPerDatasource: req.MaxPerDatasource,

@@ -101,7 +101,7 @@ type unknowing struct{ embedder }
 
 func (unknowing) Coverage(string) float64 { return 0.1 }
 
-// unknown is a fixture with unknowing models.
+// unknown is a fixture whose models all are `unknowing`.
 type unknown struct{ *fixture }
 
 func (u unknown) Embedder(model string) (embed.Embedder, error) {

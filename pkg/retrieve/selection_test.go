@@ -19,7 +19,7 @@ func chunk(datasource string, ordinal int, lexical float64, offset int, text str
 	return h
 }
 
-// under returns the hit with the given heading.
+// under returns the hit, but with the given heading.
 func under(heading string, h index.Hit) index.Hit {
 	h.Heading = heading
 	return h

@@ -8,8 +8,9 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// source returns a fragment's origin: a web page's address with the heading's anchor, a file's name with the page
-// number or the time in a recording, if any, or a text's "source" metadata field or, failing that, its name.
+// source returns a fragment's origin. For a web page, it is the page's address with the heading's anchor. For a file,
+// it is the file's name, with the page number or, in a recording, with the time. For a text, it is the "source"
+// metadata field or, if the text has none, its name.
 func source(d domain.ActiveDatasource, page int, anchor string) string {
 	named, _ := d.Metadata["source"].(string)
 	switch {
