@@ -90,7 +90,7 @@ func (c *content) rows(datasource string, n int) []index.Row {
 	return out
 }
 
-// Rows per datasource, and rows per call.
+// Number of rows per datasource, and number of rows per call.
 const (
 	perDatasource = 200
 	perWrite      = 64

@@ -102,8 +102,8 @@ func (c *listSearch) setBounds() error {
 	return nil
 }
 
-// first chooses lists for the first round, with at least firstRoundRows times as many rows as the limit. It returns
-// their total number of rows.
+// first chooses the lists for the first round. Together, the lists have at least firstRoundRows times as many rows as
+// the limit. first returns their total number of rows.
 func (c *listSearch) first() (rows int) {
 	for n := minProbes(c.s.IVF.Lists); len(c.probes) > 0 && rows < firstRoundRows*c.limit; n *= roundFactor {
 		n = min(n, len(c.probes))
@@ -134,8 +134,8 @@ func nearestFirst(lists []probe, n int) {
 	}
 }
 
-// next chooses the lists with the highest bounds, with at least `limit` rows in total, and returns that total. It
-// returns 0 if no bound reaches the threshold.
+// next chooses the lists with the highest bounds. Together, the lists have at least `limit` rows. next returns their
+// total number of rows, or 0 if no bound reaches the threshold.
 func (c *listSearch) next(limit int) (rows int) {
 	threshold := c.all.threshold()
 	c.probes = slices.DeleteFunc(c.probes, func(b probe) bool { return b.bound < threshold })

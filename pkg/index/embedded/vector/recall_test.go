@@ -30,7 +30,8 @@ type drawn struct {
 	draw       func(rng *rand.Rand, v []float64)
 }
 
-// clusters draws vectors around n centres. `spread` is their distance from the centre relative to that between centres.
+// clusters draws vectors around n random centres. `spread` is the vectors' distance from their centre, relative to the
+// distance between the centres.
 func clusters(dimensions, n int, spread float64) drawn {
 	rng := rand.New(rand.NewPCG(uint64(dimensions), uint64(n)))
 	centres := make([][]float64, n)
@@ -192,7 +193,7 @@ var (
 	recallLength  = flag.Int("recall.dimensions", 384, "of the vectors in these files")
 )
 
-// BenchmarkRecall measures recall, and the time compared with an exact scan.
+// BenchmarkRecall measures the recall of searches, and compares their time with that of exact scans.
 func BenchmarkRecall(b *testing.B) {
 	for _, name := range slices.Sorted(maps.Keys(drawings)) {
 		b.Run(name, func(b *testing.B) {
