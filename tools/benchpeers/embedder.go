@@ -8,7 +8,7 @@ import (
 	"strconv"
 )
 
-// The embedding server's model. It returns the workload's vectors.
+// Name of the embedding server's model, which returns the workload's vectors.
 const embeddingModel = "workload"
 
 // Each row's text contains this mark with the row's number, as in item17.

@@ -49,7 +49,7 @@ type question struct {
 	filtered []int  // exact nearest rows in filteredPart
 }
 
-// partOf returns the part of a row's document.
+// partOf returns the part that a row's document belongs to.
 func partOf(row int) int { return row / rowsPerDocument % parts }
 
 // newWorkload creates chunks. Their words follow Zipf's law, and their vectors resemble a sentence model's: clustered
