@@ -67,7 +67,8 @@ func (d *Document) Invisible(in Interval, how string) error {
 	return nil
 }
 
-// mayBeDeleted reports whether a deletion may have followed the write before the end of the interval.
+// mayBeDeleted reports whether a deletion may have taken effect after the write and before the end of the interval.
+// interval.
 func (d *Document) mayBeDeleted(o *Op, in Interval) bool {
 	for _, p := range d.ops {
 		if p.isDeletion() && p.from <= in.To && !p.precedes(o) {
