@@ -37,7 +37,7 @@ const (
 	noBarriers = "nobarrier"                               // mount option for the control: never flush the disk
 )
 
-// kinds are the kinds of power cuts, in rotation.
+// kinds lists the kinds of power cuts, which are used in rotation.
 var kinds = []disk.Keep{disk.KeepHalf, disk.KeepNone, disk.KeepHalf, disk.KeepAll}
 
 // One in againEvery images loses power a second time, while the service is recovering.
