@@ -126,7 +126,7 @@ func writeSmall(out io.Writer, results []smallResult) {
 	}
 }
 
-// plus adds up two tallies, but only the figures in the table.
+// plus adds up two tallies. It adds only the figures that are in the table.
 func (t tally) plus(other tally) tally {
 	t.questions += other.questions
 	t.answered += other.answered
