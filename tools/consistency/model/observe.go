@@ -68,7 +68,6 @@ func (d *Document) Invisible(in Interval, how string) error {
 }
 
 // mayBeDeleted reports whether a deletion may have taken effect after the write and before the end of the interval.
-// interval.
 func (d *Document) mayBeDeleted(o *Op, in Interval) bool {
 	for _, p := range d.ops {
 		if p.isDeletion() && p.from <= in.To && !p.precedes(o) {
