@@ -21,9 +21,9 @@ type StoredResponse struct {
 const (
 	// How long a response is kept.
 	idempotencyExpiry = 24 * time.Hour
-	// IdempotencyLease is how long a claim lasts without a call to KeepIdempotent. After that, the process is assumed
-	// dead, and another one may execute the request. Clocks of processes that share a catalog must agree to within a
-	// fraction of this time.
+	// IdempotencyLease is how long a claim lasts without a call to KeepIdempotent. After that, the claim's holder is
+	// assumed dead, and another process may execute the request. Clocks of processes that share a catalog must agree to
+	// within a fraction of this time.
 	IdempotencyLease = 10 * time.Second
 	// Retry-After value for a repeated request while the request's first execution is still running.
 	idempotencyRetry = 2 * time.Second

@@ -99,7 +99,7 @@ func (h *history) step() {
 	}
 }
 
-// mayBeGone also accepts "not found", because another caller may have deleted the object.
+// mayBeGone requires that err is nil or "not found", because another caller may have deleted the object.
 func (h *history) mayBeGone(err error) {
 	h.T.Helper()
 	if domain.CodeOf(err) != domain.CodeNotFound {
@@ -323,7 +323,7 @@ func (h *history) checkPages() {
 }
 
 // checkPlaces requires that every waiting datasource has exactly one job, in the outbox or in flight. A site waiting
-// for its pages has none.
+// for its pages must have no job.
 func (h *history) checkPlaces() {
 	h.T.Helper()
 	waiting := map[string]bool{}

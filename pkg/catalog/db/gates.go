@@ -17,13 +17,13 @@ func (d *DB) key(kind, name string) int64 {
 }
 
 // LockShared takes a shared lock on each name until the transaction ends. It waits for exclusive holders and blocks new
-// ones. On SQLite it does nothing, because write transactions never overlap.
+// exclusive holders. On SQLite it does nothing, because write transactions never overlap.
 func (t *Tx) LockShared(ctx context.Context, kind string, names ...string) error {
 	return t.gates(ctx, `SELECT pg_advisory_xact_lock_shared(k) FROM unnest(CAST(? AS BIGINT[])) AS k`, kind, names)
 }
 
 // LockExclusive takes an exclusive lock on the name until the transaction ends. It waits for all shared holders and
-// blocks new ones.
+// blocks new holders of either kind.
 func (t *Tx) LockExclusive(ctx context.Context, kind, name string) error {
 	return t.gates(ctx, `SELECT pg_advisory_xact_lock(k) FROM unnest(CAST(? AS BIGINT[])) AS k`, kind, []string{name})
 }

@@ -37,7 +37,7 @@ const (
 	connectionIdle   = 5 * time.Minute
 )
 
-// keepAlive makes a connection fail within half a minute if the other machine goes down.
+// keepAlive makes a connection fail within half a minute if the machine at its other end goes down.
 var keepAlive = net.KeepAliveConfig{Enable: true, Idle: 10 * time.Second, Interval: 5 * time.Second, Count: 4}
 
 // openPostgres opens a database on a PostgreSQL server, which may be shared with other processes.

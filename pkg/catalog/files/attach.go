@@ -18,7 +18,7 @@ import (
 // NewFile is a file to add to a datastore.
 type NewFile struct {
 	FileID     string
-	Attributes map[string]any       // nil keeps those that the file already has in the datastore, if any
+	Attributes map[string]any       // nil keeps any attributes that the file already has in the datastore
 	Chunking   *domain.FileChunking // nil keeps the file's current chunking, or uses the datastore's if there is none
 }
 

@@ -114,12 +114,12 @@ func (c *Pipeline) roundRobin(ctx context.Context, p record.Priority, w *Window,
 	return jobs, nil
 }
 
-// queue holds those of one workspace's jobs with one priority that have been read so far.
+// queue holds the jobs of one workspace and one priority that have been read so far.
 type queue struct {
 	workspace string
 	capacity  int // how many of its jobs fit into the window
 	jobs      []domain.Job
-	notBefore int64 // that of the last job read
+	notBefore int64 // due time of the last job read
 	seq       int64
 }
 

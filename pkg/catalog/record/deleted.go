@@ -74,9 +74,9 @@ func IsDeleted(ctx context.Context, q db.Querier, d domain.Datasource) (bool, er
 	return db.Exists(ctx, q, `SELECT 1 FROM doomed_sites WHERE site_id = ?`, SiteOf(d))
 }
 
-// RemoveNext removes the next batch of a deleted object's data and reports whether there is more. next returns the
-// object to remove data of, or sql.ErrNoRows. Usually there is no such object, so RemoveNext first calls next outside a
-// transaction.
+// RemoveNext removes the next batch of a deleted object's data and reports whether there is more. next returns a
+// deleted object that still has data, or sql.ErrNoRows. Usually there is no such object, so RemoveNext first calls next
+// outside a transaction.
 func RemoveNext[T any](ctx context.Context, d *db.DB, action string, next func(context.Context, db.Querier) (T, error), remove func(*db.Tx, T) error) (more bool, err error) {
 	if _, err := next(ctx, d.Read); errors.Is(err, sql.ErrNoRows) {
 		return false, nil

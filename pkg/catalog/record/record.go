@@ -68,7 +68,7 @@ const (
 type Record struct {
 	domain.Datasource
 	JobKind  domain.JobKind
-	RunID    string // site or archive: its newest crawl or unpacking; page or file: the one that last requested it
+	RunID    string // site or archive: its newest crawl or unpacking; page or file: the last one to request it
 	Location Location
 	Capped   bool   // site: whether its limit excluded some pages
 	ReplayID string // id of the last replay that queued it, or ""

@@ -91,7 +91,7 @@ func replaceByKeeper(ctx context.Context, t *db.Tx, p, keeper record.Record, at 
 }
 
 // removeContent removes a page's content from the index and cancels its pending work. It is for pages replaced by
-// another or excluded by new settings.
+// another page or excluded by new settings.
 func removeContent(ctx context.Context, t *db.Tx, p *record.Record, keeper, reason string, at time.Time) error {
 	out := p.Exclude(reason, keeper, p.Seen, at)
 	p.JobID, p.Location = "", record.NoJob

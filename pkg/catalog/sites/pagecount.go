@@ -8,7 +8,7 @@ import (
 )
 
 // Begin must be called before a datasource gets a new job. It prepares a site for a new crawl, or an archive for
-// unpacking, and discards work left over from older ones.
+// unpacking, and discards work left over from earlier crawls or unpackings.
 func Begin(ctx context.Context, t *db.Tx, r *record.Record) error {
 	if !r.Type.IsGroup() {
 		return nil
