@@ -74,9 +74,9 @@ type PageChange int
 // Values of PageChange.
 const (
 	PageSame    PageChange = iota // no effect
-	PageLost                      // it has no content; all pages skipped in favour of it are fetched again
-	PageKnown                     // it has its first content; pages that name it as canonical are compared with it
-	PageDiffers                   // its content or redirect has changed; pages with its former content are fetched again
+	PageLost                      // the page has no content; all pages skipped for it are fetched again
+	PageKnown                     // the page has its first content; pages naming it as canonical are compared with it
+	PageDiffers                   // the page's content or redirect differs; pages with the former content are refetched
 )
 
 // ChangeFrom returns the PageChange for a job that changed the page from `before` to d.

@@ -156,7 +156,8 @@ var cronFields = [5]cronField{
 // cronParser accepts the same expressions as the NATS server, which has a copy of this parser.
 var cronParser = cron.NewParser(cron.Minute | cron.Hour | cron.Dom | cron.Month | cron.Dow)
 
-// cronPart matches one item in a field's list. The parser alone would accept more, some of it with surprising meanings.
+// cronPart matches one item in a field's list. The parser alone would accept further expressions, some of which have
+// surprising meanings.
 var cronPart = regexp.MustCompile(`^(?:\*|([0-9a-zA-Z]+)(?:-([0-9a-zA-Z]+))?)(?:/([0-9]+))?$`)
 
 // everyValue is the bit that the parser sets for a field written as "*".
