@@ -239,8 +239,8 @@ func (p *put) seal(ctx context.Context, o domain.Original, sum []byte) error {
 	return nil
 }
 
-// clean removes the chunks that the Put has stored. If the original was completed after all and only the response was
-// lost, for example because the server was killed, it keeps them and returns true: another Put with the same content
+// clean removes the chunks that the Put has stored. But if the original was completed and only the response was lost,
+// for example because the server was killed, clean keeps the chunks and returns true: another Put with the same content
 // may already have found the original and rely on it.
 func (p *put) clean(ctx context.Context, timeout time.Duration) (sealed bool, err error) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), timeout)
