@@ -21,7 +21,7 @@ type unigram struct {
 
 	normalise      func(string) string
 	split          bool // text is split at all white space, not only at spaces
-	addPrefixSpace bool // a text that does not start with a space gets a mark; with split, each such word does
+	addPrefixSpace bool // a text gets a mark even without a leading space; with split, each word does
 }
 
 type piece struct {
