@@ -16,7 +16,7 @@ import (
 const (
 	maxCaptionBytes = 240
 	maxGroupBytes   = 100
-	maxLabelBytes   = 120 // of a paragraph that consists of a title or label
+	maxLabelBytes   = 120 // maximum length of a paragraph that counts as a title or label
 )
 
 var (
