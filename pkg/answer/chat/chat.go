@@ -67,9 +67,9 @@ type Prompt struct {
 	Fragments   []domain.Fragment
 	TermWeights map[string]float64
 
-	Rules *analysis.Rules // synonyms and stop words of the datastores; nil: none
+	Rules *analysis.Rules // synonyms and stop words of the datastores; nil means none
 
-	Scores []FragmentScores // further scores of each fragment; nil: none
+	Scores []FragmentScores // further scores of each fragment; nil means none
 
 	Candidates int // number of chunks the fragments were selected from; 0 if unknown
 
@@ -87,8 +87,8 @@ type Prompt struct {
 // FragmentScores holds a fragment's scores other than the final one.
 type FragmentScores struct {
 	Relevance      float64   // score without boosts; see retrieve.Result
-	Parts          []float64 // scores in the searches for the parts of the question; nil: it was searched as one question
-	PartRelevances []float64 // relevances in these searches
+	Parts          []float64 // scores in the searches for the question's parts; nil if it was searched as a whole
+	PartRelevances []float64 // relevances in the searches for the parts
 }
 
 // Estimate of the tokens in the markup around a message.

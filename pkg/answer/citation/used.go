@@ -11,7 +11,7 @@ import (
 // Thresholds for deciding that a sentence is based on a fragment, and limits on how much is compared.
 const (
 	usedShare        = 0.6  // minimum share of the sentence's words found in the fragment, not counting function words
-	usedTerms        = 3    // a fragment must contain all words in a sentence with fewer words than this
+	usedTerms        = 3    // if a sentence has fewer words than this, the fragment must contain all of them
 	maxUsedSentences = 50   // per answer
 	maxUsedBytes     = 2000 // per sentence
 )

@@ -57,7 +57,7 @@ const (
 	minCover      = 0.3  // minimum share, whatever the other evidence
 
 	answeredAtLeast = -1.3 // minimum log odds of an answer
-	furtherAtLeast  = -2.5 // the same for a part of a question of which another part is answered
+	furtherAtLeast  = -2.5 // minimum log odds for a part of a question if another part is answered
 
 	scoreOfNoSecond = 0.2 // minimum score assumed for the second fragment if only one was found
 	maxAhead        = 0.3 // maximum lead assumed for the best fragment if only one was found

@@ -42,8 +42,8 @@ const (
 	nearBest = 2.5
 	// A sentence that has more than this fraction of its words in common with another sentence repeats it.
 	sameTerms = 0.7
-	// If the best quotation is a row or entry, others are quoted only if their share of the question's words is at
-	// least this fraction of the best one's.
+	// If the best quotation is a row or entry, another row or entry is quoted only if its share of the question's words
+	// is at least this fraction of the best one's share.
 	sameThing = 0.95
 )
 

@@ -27,7 +27,7 @@ type part struct {
 	cut   bool   // whether the code was truncated
 
 	under string // nearest heading above it in the fragment
-	asked string // question that this answers, directly before it or in its section's heading
+	asked string // question that the part answers, directly before the part or in its section's heading
 }
 
 // words returns the text to compare with the question.

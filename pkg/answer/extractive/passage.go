@@ -243,8 +243,8 @@ func (p page) isProse() bool {
 	return 2*n >= len(p.lines)
 }
 
-// distinctive returns the topics that tell a page's lines apart: those that are neither names nor in the headings, or
-// all topics if there are none.
+// distinctive returns the topics that tell a page's lines apart: those that are neither names nor in the headings. If
+// there are no such topics, it returns all topics.
 func (q question) distinctive(p page, about topics) topics {
 	out := make(topics, len(about))
 	any := false
@@ -282,8 +282,8 @@ func (p page) extend(begin, end int, after bool) (int, int) {
 }
 
 const (
-	passageCharacters     = 370 // maximum length of a prose passage
-	longPassageCharacters = 600 // the same if no line has clearShare of the topics, so that it is unclear where the answer is
+	passageCharacters     = 370 // maximum length of a prose passage in which a line has clearShare of the topics
+	longPassageCharacters = 600 // maximum length of other prose passages, where the answer's location is unclear
 	clearShare            = 0.45
 
 	formCharacters = 1200 // maximum length of an excerpt from a form, receipt or table

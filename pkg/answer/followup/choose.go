@@ -79,11 +79,11 @@ func (q Question) Parts() []string {
 // Thresholds for choosing between the results for the question alone and in context. A fragment's coverage of a text is
 // the weighted share of the text's content words that it contains.
 const (
-	sameFragment = 0.5  // minimum coverage of the earlier subject by a fragment about it
+	sameFragment = 0.5  // a fragment that covers this much of the earlier subject is about that subject
 	tolerance    = 0.15 // how much less of the question the result in context may cover
 	wellCovered  = 0.6  // minimum coverage of the question by a result that answers it without a subject
 	uncovered    = 0.4  // below this coverage, a result does not answer the question
-	fewer        = 0.5  // in context, a coverage of at most this fraction of the other's is too little
+	fewer        = 0.5  // minimum coverage by the result in context, relative to the result for the question alone
 )
 
 // PrefersContext reports whether inContext, the search result in context, fits the question better than `alone`, the

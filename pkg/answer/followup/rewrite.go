@@ -21,7 +21,7 @@ const (
 	rewriteTimeout   = 6 * time.Second
 	rewriteTokens    = 200 // maximum tokens in the model's output
 	rewriteMessages  = 6   // number of conversation messages in the prompt
-	maxMessageTokens = 600 // maximum length of each of these messages, in characters
+	maxMessageTokens = 600 // maximum length of each conversation message in the prompt, in characters
 	rewriteBytes     = 4 << 10
 
 	// Longer questions, in tokens, are assumed to stand alone and are not rewritten, unless a word in them refers back.
@@ -92,8 +92,8 @@ func cleanQuestion(text string) string {
 
 // Thresholds for a rewritten question.
 const (
-	minKnownShare    = 0.7 // minimum share of its words that come from the conversation
-	minRetainedShare = 0.5 // minimum share of the original question's words that it retains
+	minKnownShare    = 0.7 // minimum share of the rewritten question's words that come from the conversation
+	minRetainedShare = 0.5 // minimum share of the original question's words that the rewritten one retains
 )
 
 // isFaithful reports whether a rewritten question may still mean the same. It must be one line of similar length, made

@@ -90,7 +90,7 @@ const maxAdjustments = 10
 // Complete calls ask until the answer begins to arrive or a retry is pointless. It retries temporary errors
 // (connection, 408, 409, 429, 5xx) after a growing delay, or after the delay that the server asks for. ask passes the
 // response to the Reply and returns nil when the answer ends normally. Complete returns errors from emit and ctx
-// unchanged, and others as *domain.Error.
+// unchanged, and all other errors as *domain.Error.
 func (c *Caller) Complete(ctx context.Context, prompt chat.Prompt, emit func(string) error, ask func(context.Context, *Reply) error) (chat.Completion, error) {
 	outer := ctx
 	ctx, cancel := context.WithCancelCause(ctx)

@@ -38,7 +38,7 @@ const (
 	nameWeight    = 1.5
 	contextCredit = 1.0 // in the headings or the document's name
 	elsewhere     = 0.5 // elsewhere in the cited sources
-	minGain       = 0.1 // share of the sentence that another unit must add
+	minGain       = 0.1 // share of the sentence's words, by weight, that a further unit must add
 )
 
 func weightOf(w *word) float64 {

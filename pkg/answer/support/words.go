@@ -19,7 +19,7 @@ type word struct {
 	name       bool     // whether it is a proper name, or a code with letters and digits
 	initial    bool     // whether it is capitalised at the start of a sentence, where that doesn't make it a name
 	numbers    []string // a figure's possible values, in canonical form; nil for other words
-	unit       string   // a figure's canonical unit; "" if it has none or it is unknown
+	unit       string   // a figure's canonical unit; "" if the figure has no unit or an unknown one
 	negation   negation
 }
 
