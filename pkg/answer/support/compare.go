@@ -119,8 +119,8 @@ func (j *Judger) compare(sentence string, words []word, among []int) *comparison
 	return c
 }
 
-// isPlausible reports whether a match isn't just a coincidence. A figure matches plausibly only if another word from
-// the sentence is near it in the source.
+// isPlausible reports whether a match isn't just a coincidence. A figure's match is plausible only if another word from
+// the sentence is near the figure in the source, or if the sentence's content consists only of figures.
 func (c *comparison) isPlausible(m match, all []match) bool {
 	const reach = 8 // words
 	if c.words[m.word].numbers == nil {
