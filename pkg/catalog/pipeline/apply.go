@@ -208,9 +208,9 @@ func (c *Pipeline) apply(ctx context.Context, t *db.Tx, ev domain.Event) (Applie
 	return done, nil
 }
 
-// isSameForSite reports whether a changed page keeps its status. If so, the change can't affect the page's site, and the
-// site doesn't have to be checked. During a move, every page changes, and checking the whole site each time would take
-// quadratic time.
+// isSameForSite reports whether a changed page keeps its status. If so, the change can't affect the page's site, and
+// the site doesn't have to be checked. During a move, every page changes, and checking the whole site each time would
+// take quadratic time.
 func isSameForSite(before, after record.Record) bool {
 	return after.GroupID != "" && before.OwnStatus().Terminal() && before.OwnStatus() == after.OwnStatus()
 }
