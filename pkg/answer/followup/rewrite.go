@@ -21,7 +21,7 @@ const (
 	rewriteTimeout   = 6 * time.Second
 	rewriteTokens    = 200 // maximum tokens in the model's output
 	rewriteMessages  = 6   // number of conversation messages in the prompt
-	maxMessageTokens = 600 // maximum length of each conversation message in the prompt, in characters
+	maxMessageCharacters = 600 // maximum length of each conversation message in the prompt, in characters
 	rewriteBytes     = 4 << 10
 
 	// Longer questions, in tokens, are assumed to stand alone and are not rewritten, unless a word in them refers back.
@@ -43,7 +43,7 @@ func (q *Question) Rewrite(ctx context.Context, modelName string, models []chat.
 	}
 	var shown strings.Builder
 	for _, t := range q.history[max(0, len(q.history)-rewriteMessages):] {
-		shown.WriteString(chat.Transcript([]chat.Turn{{Role: t.Role, Text: cutText(t.Text, maxMessageTokens)}}) + "\n")
+		shown.WriteString(chat.Transcript([]chat.Turn{{Role: t.Role, Text: cutText(t.Text, maxMessageCharacters)}}) + "\n")
 	}
 	written, used, err := auxiliary.Ask(ctx, models[0], auxiliary.Task{
 		ModelName: modelName, Instructions: rewriteInstructions,
