@@ -24,7 +24,7 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(engines.Stopping(m))
 }
 
-// mayWalk lists fragments of statements that are allowed to scan a table or sort, and why.
+// mayWalk lists fragments of statements that may scan a table or sort. The comment on each says why.
 var mayWalk = []string{
 	"SELECT COUNT(*) FROM api_keys",                                      // a small table, counted only at startup
 	"original_key FROM datasources WHERE original_key <> ''",             // has to scan

@@ -5,8 +5,8 @@
 //
 // # Location of a datasource's job
 //
-// A datasource's job is in exactly one location. The datasource's row stores the location, which changes only together
-// with the job:
+// A datasource's job is always in exactly one location. The location is stored in the datasource's row, and both the
+// location and the job change in the same transaction:
 //
 //   - the outbox: a row in the outbox table contains the job;
 //   - the stream: the job was published and has not ended (the datasource is "in flight", see InFlight);
@@ -31,7 +31,7 @@
 //   - resources: datastores, datasources and agents as users see them;
 //   - maintenance: snapshots, repairs, jobs adopted from the job log, audits.
 //
-// A method that takes a workspace id returns domain.NotFound for unknown ids and for ids from other workspaces.
+// A method that takes a workspace id returns domain.NotFound both for unknown ids and for ids from other workspaces.
 //
 // # Moves
 //

@@ -14,8 +14,8 @@ func (c *Catalog) Statements(into map[string]bool) {
 	}
 }
 
-// Plan returns the engine's query plan for the statement, one string per step. PostgreSQL is told to avoid table scans
-// if possible.
+// Plan returns the engine's query plan for the statement, one string per step. On PostgreSQL, it first tells the
+// planner to avoid table scans where possible.
 func (c *Catalog) Plan(ctx context.Context, text string) (steps []string, err error) {
 	args := strings.Count(text, "?")
 	if !c.db.IsShared() {

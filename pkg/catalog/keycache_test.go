@@ -10,8 +10,8 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// TestARevokedKeyIsRefusedAtOnce revokes keys and changes their limits while they are constantly being looked up, from
-// this process's catalog and from a second one on the same database.
+// TestARevokedKeyIsRefusedAtOnce revokes keys and changes their limits while other goroutines keep looking them up,
+// both through this process's catalog and through a second one on the same database.
 func TestARevokedKeyIsRefusedAtOnce(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "catalog.db")

@@ -136,8 +136,8 @@ func (s *schemas) take(t testing.TB) string {
 	})
 }
 
-// giveBack deletes all rows in the schema but keeps the tables. Foreign keys are not checked, because no row is left
-// that could break them.
+// giveBack deletes all rows in the schema but keeps the tables. It turns off foreign key checks, because no rows remain
+// that could violate them.
 func (s *schemas) giveBack(t testing.TB, name string) {
 	rows, err := s.admin.Query(`SELECT tablename FROM pg_tables WHERE schemaname = $1 AND tablename NOT IN ('goose_db_version', 'marks')`, name)
 	if err != nil {

@@ -23,8 +23,8 @@ type deferredUsage struct {
 }
 
 // CountDeferred is like Count but doesn't wait for the database. Uses are buffered and stored within 100 milliseconds,
-// or when Close is called. A killed process loses its buffer, so use CountDeferred only for metrics without a limit. In
-// this process, Usage and KeyUsage see the uses immediately. Errors are logged.
+// or when Close is called. A killed process loses its buffer, so use CountDeferred only for metrics without a limit.
+// Usage and KeyUsage in this process include buffered uses immediately. Errors are logged.
 func (c *Accounts) CountDeferred(a domain.Account, uses map[domain.Metric]int64) {
 	c.deferred.mu.Lock()
 	defer c.deferred.mu.Unlock()

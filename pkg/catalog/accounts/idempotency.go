@@ -31,9 +31,8 @@ const (
 
 // Claim is the right to execute the request with an idempotency key. If its holder does not renew it in time, another
 // process may take over. Running a request twice doesn't create duplicates, because the ids of new objects are derived
-// from the request. But if the holder was merely paused and then continued, it could undo a later request: it could
-// replace newer content or recreate deleted objects. So an execution that has lost its claim can't commit anything (see
-// WithClaim).
+// from the request. But a holder that was merely paused and then resumed could undo a later request by replacing newer
+// content or recreating deleted objects. So an execution that has lost its claim can't commit anything (see WithClaim).
 type Claim struct {
 	// Repeated is true if an earlier execution ended without a response. It may have done all, some or none of the
 	// work.
@@ -47,7 +46,7 @@ type Claim struct {
 }
 
 // ID derives the id of an object created by the request. A request that creates several objects must pass different
-// parts for each. A retried request gets the same ids; no other request does.
+// parts for each of them. A retry of the same request gets the same ids; no other request does.
 func (c *Claim) ID(parts ...string) string {
 	return domain.DerivedID(append([]string{"idempotent", c.ws, c.key, c.requestHash, strconv.FormatInt(c.expires, 10)}, parts...)...)
 }

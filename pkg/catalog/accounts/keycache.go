@@ -29,7 +29,7 @@ func (c *keyCache) get(version int64, hash string) (domain.APIKey, bool) {
 	return k, ok
 }
 
-// put caches a key read at this database version or later.
+// put caches a key that was read at this database version or later.
 func (c *keyCache) put(version int64, hash string, k domain.APIKey) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -176,7 +176,7 @@ func (c *Accounts) RevokeKey(ctx context.Context, ws, id string) (domain.APIKey,
 	return k, err
 }
 
-// Precision of a key's last use. Storing every use would cost more than the request itself.
+// Precision of a key's last-used time. Storing every use would cost more than the request itself.
 const touchInterval = time.Minute
 
 // TouchKey stores when the key was last used, to the minute. Unknown keys are ignored.

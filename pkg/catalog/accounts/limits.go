@@ -129,8 +129,8 @@ func limitsStorage(limits domain.Limits) bool {
 	return limits[domain.MetricStoredBytes] > 0 || limits[domain.MetricStoredChunks] > 0
 }
 
-// checkChunks fails if the workspace has reached its chunk limit. A workspace below the limit may exceed it with one
-// upload, because the number of chunks isn't known until the content has been read.
+// checkChunks fails if the workspace has reached its chunk limit. A single upload may take a workspace past the limit,
+// because the number of chunks isn't known until the content has been read.
 func checkChunks(limits domain.Limits, chunks int64) error {
 	if limit := limits[domain.MetricStoredChunks]; limit > 0 && chunks >= limit {
 		return limitReached("chunks", limit, chunks)

@@ -64,8 +64,8 @@ func Count(ctx context.Context, t *db.Tx, a domain.Account, month string, uses m
 }
 
 // Admit counts one agent query. If the workspace or the key has reached its query or token limit, Admit counts nothing
-// and fails with domain.CodeUsageLimit. Checking and counting are one step, so the query limit also holds for
-// concurrent callers. A query may exceed the token limit, because its tokens are unknown until it is answered.
+// and fails with domain.CodeUsageLimit. It checks and counts in one step, so concurrent callers can't exceed the query
+// limit. A query may exceed the token limit, because its tokens are unknown until it is answered.
 func (c *Accounts) Admit(ctx context.Context, a domain.Account) error {
 	return c.db.Update(ctx, "counting a query", func(t *db.Tx) error {
 		month := MonthOf(c.db.Now())

@@ -10,9 +10,9 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// testClocks tests every operation that depends on the clock. Each test makes the clock jump halfway through an
-// operation. The jump must not cause work to be lost or repeated, and must not let a dead process keep its lease or
-// claim longer than usual.
+// testClocks tests every operation that depends on the clock. Each test makes the clock jump in the middle of an
+// operation. The jump must not cause work to be lost or repeated, nor let a dead process keep its lease or claim longer
+// than usual.
 func testClocks(t *testing.T, open world.Open) {
 	jumps := []time.Duration{-24 * time.Hour, -time.Hour, time.Hour, 24 * time.Hour}
 	if testing.Short() { // one jump is enough for the race detector

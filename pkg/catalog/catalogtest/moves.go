@@ -48,8 +48,8 @@ func finish(w *world.World, moveID string) bool {
 	return switched
 }
 
-// sweptPlaces returns the places in which a sweep is queued for the whole datastore. It maps each place to the sweep's
-// Below: the sweep deletes only generations lower than Below.
+// sweptPlaces maps each place with a queued sweep of the whole datastore to the sweep's Below: the sweep deletes only
+// generations lower than this.
 func sweptPlaces(w *world.World) map[domain.Place]uint64 {
 	w.T.Helper()
 	out := map[domain.Place]uint64{}

@@ -81,7 +81,7 @@ func (u *concurrentMoves) run() {
 	u.checkActive()
 }
 
-// rest simulates one round of each of a process's background loops: mover, dispatcher, worker and applier.
+// rest simulates one iteration of each of a process's background loops: mover, dispatcher, worker and applier.
 func (u *concurrentMoves) rest(c *catalog.Catalog) {
 	d, err := c.DatastoreByID(u.Ctx, u.StoreID)
 	if err != nil {

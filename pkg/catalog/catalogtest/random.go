@@ -44,7 +44,7 @@ type history struct {
 	alive  []string       // ids known to callers
 	events []domain.Event // in transit
 	jobs   []domain.Job   // published
-	// written maps each datasource's id to the generations that were written completely, each with its place.
+	// written maps each datasource id to the datasource's completely written generations, each with its place.
 	written map[string][]version
 }
 
@@ -165,7 +165,7 @@ func (h *history) eventsOf(j domain.Job, seq uint64) []domain.Event {
 		end.Type = domain.EventSitemap
 	case j.Kind == domain.JobCrawl && j.Type == domain.TypeWebPage:
 		end.Type = domain.EventFetched
-		// Use only a few different contents, so that some fetched pages are unchanged or duplicates.
+		// Choose from only a few different contents, so that some fetched pages are unchanged or duplicates.
 		end.Fetched = &domain.Fetched{Original: domain.Original{Key: fmt.Sprint("page-", seq), SHA256: fmt.Sprint("content-", h.rand.IntN(4))}}
 		if h.rand.IntN(4) == 0 {
 			end.Fetched.Canonical = fmt.Sprint("https://pumps.example/", h.rand.IntN(6))
@@ -204,7 +204,7 @@ func (h *history) workOnce() {
 	}
 }
 
-// stop stops a random datasource's crawl, if it has one.
+// stop stops the crawl of a random datasource, if it has one.
 func (h *history) stop() {
 	h.T.Helper()
 	if id, any := pick(h, h.alive); any {
@@ -298,8 +298,8 @@ func (h *history) drain() {
 	h.T.Fatal("jobs follow from jobs without end")
 }
 
-// checkPages requires that every site counts its pages correctly and is final only if no page is waiting. No two pages
-// of a site may have the same content, and a duplicate must refer to an existing page.
+// checkPages requires that every site's page counts are correct and that a site is final only if no page is waiting. No
+// two pages of a site may have the same content, and a duplicate must refer to an existing page.
 func (h *history) checkPages() {
 	h.T.Helper()
 	for _, id := range h.alive {

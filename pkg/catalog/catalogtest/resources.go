@@ -9,7 +9,7 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// NewAgent creates an agent that answers from these datastores.
+// NewAgent creates an agent that uses these datastores.
 func NewAgent(w *world.World, datastores ...string) domain.Agent {
 	w.T.Helper()
 	a := world.Must(w.CreateAgent(w.Ctx, domain.Agent{

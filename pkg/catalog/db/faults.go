@@ -59,7 +59,7 @@ func isTransient(err error) bool {
 }
 
 // fileFault reports whether SQLite could not use its file: the disk is full or failing, too many files are open, memory
-// is exhausted, or another process holds the lock. These errors are temporary, and the transaction had no effect.
+// is exhausted, or another process holds the lock. These errors are temporary, and the transaction has had no effect.
 func fileFault(err error) bool {
 	var fault *sqlite.Error
 	if !errors.As(err, &fault) {
@@ -79,14 +79,14 @@ func isContention(err error) bool {
 	return errors.As(err, &refusal) && (refusal.Code == "40001" || refusal.Code == "40P01")
 }
 
-// isForeignKeyFault reports whether a statement refers to a row that another transaction has just deleted. A retry
-// finds the row missing and returns a proper error.
+// isForeignKeyFault reports whether a statement failed because it refers to a row that another transaction has just
+// deleted. A retry finds that the row is missing and returns a proper error.
 func isForeignKeyFault(err error) bool {
 	var refusal *pgconn.PgError
 	return errors.As(err, &refusal) && refusal.Code == "23503"
 }
 
-// Maximum number of attempts if a transaction conflicts with others.
+// Maximum number of attempts for a transaction that conflicts with others.
 const maxRuns = 8
 
 // backOff waits before a retry. Delays grow to about half a second.

@@ -4,9 +4,9 @@ import "context"
 
 type fenceKey struct{}
 
-// Fence runs at the end of a transaction, which is rolled back if the fence fails. It stops a process that was presumed
-// dead but is still running. For example, it can lock and check the process's lease, which then can't change before the
-// commit.
+// Fence runs at the end of a transaction, which is rolled back if the fence fails. It keeps a process that is presumed
+// dead, but still running, from committing. For example, a fence can lock and check the process's lease, which then
+// can't change before the commit.
 type Fence func(ctx context.Context, t *Tx) error
 
 // WithFence returns a context whose transactions run the fence. A nil fence removes the fence from ctx.

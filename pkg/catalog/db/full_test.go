@@ -44,7 +44,7 @@ func TestATransactionThatFailsOnAFullDiskLeavesNothing(t *testing.T) {
 	if _, err := d.write.ExecContext(ctx, `INSERT INTO texts (n, text) VALUES (0, ?)`, strings.Repeat("x", 1<<20)); !errors.Is(Damage(err), syscall.ENOSPC) {
 		t.Errorf("a full disk is not recognised: %v", err)
 	}
-	// A small transaction shares a commit with a transaction that is too large.
+	// A small transaction shares a commit with one that is too large.
 	release := occupy(t, d)
 	results := make(chan error, 2)
 	for n, f := range map[int]func(*Tx) error{2: large(2), 3: insert(ctx, 3)} {

@@ -12,7 +12,7 @@ import (
 const (
 	// Maximum number of transactions per commit.
 	maxGroupSize = 32
-	// How long a commit accepts more transactions. The first one may therefore wait this long for its commit.
+	// How long a commit accepts more transactions, and therefore how long the first one may wait for its commit.
 	maxGroupDelay = 5 * time.Millisecond
 )
 

@@ -35,7 +35,7 @@ func insert(ctx context.Context, n int) func(*Tx) error {
 	}
 }
 
-// numbers returns how many numbers from first to last, inclusive, are stored.
+// numbers counts the stored numbers from first to last, inclusive.
 func numbers(t *testing.T, d *DB, first, last int) (n int) {
 	t.Helper()
 	if err := d.Read.QueryRow(t.Context(), `SELECT COUNT(*) FROM numbers WHERE n BETWEEN ? AND ?`, first, last).Scan(&n); err != nil {
@@ -175,7 +175,7 @@ func TestACancelledCallerDoesNotWaitForTheLock(t *testing.T) {
 }
 
 // TestNoCommitStaysOpenWhenCallersAreCancelled cancels callers at random moments. The others must still get a result,
-// even if no further caller arrives to make the commit.
+// even if no further caller arrives to perform the commit.
 func TestNoCommitStaysOpenWhenCallersAreCancelled(t *testing.T) {
 	t.Parallel()
 	d := shared(t)

@@ -19,8 +19,8 @@ type holds struct {
 	all map[*hold]bool
 }
 
-// hold is this process's exclusive use of a resource. If the connection that acquired it breaks, the hold is lost, and
-// the process isn't ready until it has acquired it again.
+// hold is this process's exclusive use of a resource. If the connection used to acquire it breaks, the hold is lost,
+// and the process isn't ready until it has acquired it again.
 type hold struct {
 	name    string
 	session *session
@@ -72,8 +72,8 @@ func (d *DB) Hold(ctx context.Context, name string) (release func(), err error) 
 	return func() { d.holds.release(h) }, nil
 }
 
-// When a process exits, a busy server takes a moment to notice this and release the process's locks. So keep trying to
-// acquire a hold for a while.
+// When a process exits, a busy server takes a moment to notice and release the process's locks. So keep trying to
+// acquire the hold for a while.
 const (
 	holdTimeout = 2 * time.Second
 	holdPause   = 50 * time.Millisecond

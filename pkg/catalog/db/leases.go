@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// ClockSkew is the maximum difference between the clocks of processes that share a catalog. A stored time that is
-// further ahead than ClockSkew allows means that a clock was set back.
+// ClockSkew is the maximum difference between the clocks of processes that share a catalog. If a stored time is further
+// in the future than this allows, a clock has been set back.
 const ClockSkew = 10 * time.Second
 
 // Lease acquires or renews a lease and reports whether the holder has it. Leases are for work that only one process

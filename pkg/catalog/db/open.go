@@ -29,7 +29,7 @@ type Options struct {
 	GuardedNow func() time.Time
 	// Schema holds the migrations.
 	Schema fs.FS
-	// Topics lists the topics transactions can announce; see Tx.Notify.
+	// Topics lists the topics that transactions can announce; see Tx.Notify.
 	Topics []string
 	// Observer is notified of row changes if no other process shares the database. It may be nil.
 	Observer observer
@@ -116,8 +116,8 @@ func (d *DB) Now() time.Time { return d.clock() }
 // GuardedNow returns the current time on the clock used for deleting old rows; see Options.
 func (d *DB) GuardedNow() time.Time { return d.guardedClock() }
 
-// Stamp returns the current time in microseconds. Within a process, stamps always increase, so that lists and queues
-// keep the order of creation. Don't compare stamps from different processes, because their clocks may differ.
+// Stamp returns the current time in microseconds. Within a process, stamps always increase, so lists and queues sorted
+// by stamp are in order of creation. Don't compare stamps from different processes, because their clocks may differ.
 func (d *DB) Stamp() int64 {
 	for {
 		last := d.last.Load()

@@ -50,8 +50,8 @@ func openPostgres(ctx context.Context, o Options) (*DB, error) {
 	cfg.ConnectTimeout = cmp.Or(cfg.ConnectTimeout, connectTimeout)
 	cfg.DialFunc = (&net.Dialer{Timeout: cfg.ConnectTimeout, KeepAliveConfig: keepAlive}).DialContext
 	setParam(cfg, "application_name", "sluice")
-	// The server needs keep-alives, too. Without them, if a client's machine goes down, the server would hold that
-	// client's locks for hours.
+	// The server needs keep-alives, too. Without them, it would hold a client's locks for hours after the client's
+	// machine goes down.
 	setParam(cfg, "tcp_keepalives_idle", "10")
 	setParam(cfg, "tcp_keepalives_interval", "5")
 	setParam(cfg, "tcp_keepalives_count", "4")
@@ -102,8 +102,7 @@ const (
 	reportEvery = 10 * time.Second
 )
 
-// waitForServer connects to the server. It retries until StartTimeout has passed, because the server may be starting,
-// too.
+// waitForServer connects to the server, which may still be starting. It retries until StartTimeout has passed.
 func (d *DB) waitForServer(ctx context.Context, cfg *pgx.ConnConfig, o Options) error {
 	ctx, done := context.WithTimeout(ctx, max(o.StartTimeout, 2*connectTimeout))
 	defer done()

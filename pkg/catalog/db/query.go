@@ -40,7 +40,7 @@ type Querier interface {
 	QueryRow(ctx context.Context, text string, args ...any) Scanner
 	// engine returns the database's dialect.
 	engine() dialect
-	// limit adds the timeout for one statement to a context.
+	// limit returns a context with the timeout for one statement.
 	limit(ctx context.Context) (context.Context, context.CancelFunc)
 }
 
@@ -87,11 +87,11 @@ func timeoutError(ctx context.Context, err error) error {
 	return err
 }
 
-// Maximum number of prepared statements. It bounds memory use in case of a bug, because there are only a few statement
-// texts.
+// Maximum number of prepared statements. There are only a few statement texts, so the limit matters only if a bug
+// generates too many.
 const maxStatements = 512
 
-// Pool is a connection pool. If the dialect asks for it, the pool prepares each statement once and keeps it.
+// Pool is a connection pool. If the dialect requires it, the pool prepares each statement once and keeps it.
 type Pool struct {
 	db      *sql.DB
 	dialect dialect

@@ -18,7 +18,7 @@ type Column struct {
 	use  use
 }
 
-// use is a set of statement kinds that include a column.
+// use is the set of statement kinds (read, insert, update) in which a column appears.
 type use uint8
 
 const (
@@ -33,7 +33,7 @@ func Col(name string, at any) Column { return Column{name, at, reads | inserts |
 // Fixed returns a column that is read and inserted, but not updated.
 func Fixed(name string, at any) Column { return Column{name, at, reads | inserts} }
 
-// ReadOnly returns a column that is read but not written with the row. Other statements update it.
+// ReadOnly returns a column that is read with the row but updated only by separate statements.
 func ReadOnly(name string, at any) Column { return Column{name, at, reads} }
 
 // Derived returns a column that is inserted and updated but not read, because it exists only for indexes.

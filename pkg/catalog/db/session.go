@@ -23,7 +23,7 @@ type sessionOptions struct {
 }
 
 // session keeps a dedicated PostgreSQL connection open, for listening and for connection-level locks. A goroutine owns
-// the connection and reconnects if it breaks.
+// the connection and reconnects when it breaks.
 type session struct {
 	o         sessionOptions
 	cfg       *pgx.ConnConfig

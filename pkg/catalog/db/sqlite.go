@@ -66,9 +66,9 @@ func openSQLite(ctx context.Context, o Options) (*DB, error) {
 	d.migrations = func() (*sql.DB, error) { return writing(nil) }
 	d.groups = newGroupCommit(o.Observer)
 	// Read something right after each commit. The first read after a commit writes to a memory-mapped file that all
-	// connections share. If the disk hangs during this write, the thread is blocked, the garbage collector waits for
-	// the thread, and the whole process stops. Right after the commit, the disk is unlikely to hang, because the commit
-	// has just written to the same page.
+	// connections share. If the disk hangs during this write, the thread blocks, the garbage collector waits for the
+	// thread, and the whole process stops. Right after the commit, the disk is unlikely to hang, because the commit has
+	// just written to the same page.
 	d.groups.committed = func() {
 		var version int
 		_ = write.QueryRowContext(context.Background(), `PRAGMA schema_version`).Scan(&version) // the next reader gets the error

@@ -112,7 +112,7 @@ func Local[T any](t *Tx, init func() T) T {
 	return v
 }
 
-// Timeout for a statement that may change every datasource in a datastore.
+// Timeout for statements that may change every datasource in a datastore.
 const extendedTimeout = 15 * time.Minute
 
 // ExtendTimeout raises the timeout for the transaction's remaining statements. Use it before changing a large

@@ -39,7 +39,7 @@ func (v *versionReader) close() error {
 }
 
 // Version returns a number that changes with every commit by any process, so that caches can detect outdated data. It
-// is much cheaper than a query. It returns false if the database has no such number or it can't be read.
+// is much cheaper than a query. It returns false if the database has no such number or the number can't be read.
 func (d *DB) Version(ctx context.Context) (version int64, ok bool) {
 	if d.versions == nil {
 		return 0, false

@@ -38,13 +38,13 @@ func (c *Files) AddFile(ctx context.Context, ws, datastoreID string, f NewFile) 
 	return out[0].Datasource, nil
 }
 
-// added is the result of adding one file. If the file does not exist, missing is set and there is no datasource.
+// added is the result of adding one file. If the file does not exist, missing is set and the datasource is empty.
 type added struct {
 	domain.Datasource
 	missing bool
 }
 
-// add adds files to a datastore, which counts as activity in its vector store. If strict is set and a file does not
+// add adds files to a datastore and records this as activity in its vector store. If strict is set and a file does not
 // exist, add fails with domain.CodeNotFound.
 func (c *Files) add(ctx context.Context, t *db.Tx, ws, datastoreID string, files []NewFile, strict bool) ([]added, error) {
 	store, err := record.ShareOwnDatastore(ctx, t, ws, datastoreID)

@@ -10,8 +10,8 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// How often one process records a datastore's activity. A vector store expires this much later than its recorded
-// activity suggests, because its last activity may not have been recorded.
+// How often one process records a datastore's activity. Because the last activity may not have been recorded, a vector
+// store expires this much later than its recorded activity suggests.
 const activityInterval = 20 * time.Second
 
 // Maximum number of entries in Files.active.

@@ -61,7 +61,7 @@ func scanFile(s db.Scanner) (f domain.File, err error) {
 	return f, err
 }
 
-// optionalTime converts a time stored in microseconds. A stored 0 means that there is no time.
+// optionalTime converts a time stored in microseconds. A stored 0 means no time.
 func optionalTime(micros int64) time.Time {
 	if micros == 0 {
 		return time.Time{}

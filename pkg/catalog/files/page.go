@@ -24,8 +24,8 @@ type position struct {
 	id string
 }
 
-// list reads a page. more reports whether there are further objects in the direction in which list reads, which is
-// backwards if p.Before is set. find returns the position of the object p.After or p.Before.
+// list reads a page. more reports whether there are further objects in the direction of reading, which is backwards if
+// p.Before is set. find returns the position of the object whose id is p.After or p.Before.
 func list[T any](ctx context.Context, q db.Querier, l db.List, p Page, scan func(db.Scanner) (T, error), find func(id string) (position, error)) (page []T, more bool, err error) {
 	return listBy(ctx, q, l, `created_at, id`, p, scan, find)
 }

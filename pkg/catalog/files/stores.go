@@ -150,8 +150,7 @@ func (c *Files) VectorStores(ctx context.Context, ws string, p Page) ([]domain.V
 	return out, more, c.count(ctx, shown...)
 }
 
-// storeCount counts the datasources with a given status in a datastore: n is their number, and bytes the size of their
-// text.
+// storeCount is the number (n) and total text size (bytes) of a datastore's datasources with a given status.
 type storeCount struct {
 	datastoreID string
 	status      domain.Status
@@ -160,7 +159,7 @@ type storeCount struct {
 
 var scanStoreCount = db.Scan(func(v *storeCount) []any { return []any{&v.datastoreID, &v.status, &v.n, &v.bytes} })
 
-// isFile selects datasources that count as a vector store's files. Web sites and archives don't count, because they
+// isFile selects the datasources that count as a vector store's files. Web sites and archives don't count, because they
 // have no content of their own. Their pages and files do.
 const isFile = `type NOT IN ('web_site', 'archive') AND ` + record.NotOfDeletedSite
 

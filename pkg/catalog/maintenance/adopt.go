@@ -15,7 +15,7 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// Adopted is what Adopt did.
+// Adopted says what Adopt did.
 type Adopted string
 
 // Values of Adopted, and the prefix for the names of recovered workspaces and datastores.
@@ -103,8 +103,9 @@ func (c *Maintenance) adoptContent(ctx context.Context, t *db.Tx, r record.Recor
 	return c.sites.Restart(ctx, t, &r, store, newJobFor(job), record.PriorityReplay)
 }
 
-// newJobFor returns a copy of the job with a new id, because the stream drops jobs with known ids. A page's copy makes
-// an unconditional request, because the catalog may lack the content that the job's cache validators refer to.
+// newJobFor returns a copy of the job with a new id, because the stream drops jobs with known ids. The copy of a page's
+// job makes an unconditional request, because the catalog may lack the content that the job's cache validators refer
+// to.
 func newJobFor(job domain.Job) domain.Job {
 	next := domain.Job{ID: domain.NewID(), Kind: job.Kind}
 	if job.Crawl != nil {

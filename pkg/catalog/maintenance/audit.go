@@ -7,7 +7,7 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// ActiveState is the state of a datasource that audits compare with the index.
+// ActiveState is the part of a datasource's state that audits compare with the index.
 type ActiveState struct {
 	DatasourceID string
 	Generation   uint64 // active generation; 0 if there is none yet

@@ -16,7 +16,7 @@ type Maintenance struct {
 	pipeline *pipeline.Pipeline
 }
 
-// New returns the Maintenance of a database.
+// New returns a Maintenance for the given database.
 func New(d *db.DB, s *sites.Sites, p *pipeline.Pipeline) *Maintenance {
 	return &Maintenance{db: d, sites: s, pipeline: p}
 }

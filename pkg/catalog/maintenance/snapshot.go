@@ -133,7 +133,7 @@ const snapshotPage = 500
 const filesSchema = 13
 
 // notShared excludes a datasource if its original is already selected for another row: for an existing file, or for a
-// datasource with a lower id for the same file. Each original is then selected only once.
+// datasource with a lower id for the same file. This way, each original is selected only once.
 const notShared = ` AND (file_id = '' OR NOT EXISTS (SELECT 1 FROM files f WHERE f.id = datasources.file_id AND f.original_key = datasources.original_key)
 	AND NOT EXISTS (SELECT 1 FROM datasources e WHERE e.file_id <> '' AND e.file_id = datasources.file_id AND e.original_key = datasources.original_key
 		AND e.id < datasources.id))`
@@ -196,8 +196,8 @@ func (s *Snapshot) eachOriginal(ctx context.Context, from string, f func(ownerID
 // Close closes and deletes the copy.
 func (s *Snapshot) Close() error { return errors.Join(s.file.Close(), os.Remove(s.Path)) }
 
-// generationLeap is how far RaiseGenerations raises the generation. It is far more than the number of jobs that a
-// catalog can accept after the copy was made and before the catalog is lost.
+// generationLeap is how far RaiseGenerations raises the generation. It is far more than the number of jobs a catalog
+// can accept between the copy being made and the catalog being lost.
 const generationLeap = 1_000_000_000
 
 // RaiseGenerations raises the highest generation by generationLeap. Call it once after restoring a catalog from a copy,

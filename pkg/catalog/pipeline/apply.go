@@ -209,7 +209,7 @@ func (c *Pipeline) apply(ctx context.Context, t *db.Tx, ev domain.Event) (Applie
 }
 
 // isSameForSite reports whether a changed page keeps its status. If so, the change can't affect the page's site, and
-// the site doesn't have to be checked. During a move, every page changes, and checking the whole site each time would
+// the site doesn't have to be checked. During a move, every page changes, so checking the whole site each time would
 // take quadratic time.
 func isSameForSite(before, after record.Record) bool {
 	return after.GroupID != "" && before.OwnStatus().Terminal() && before.OwnStatus() == after.OwnStatus()
@@ -277,7 +277,7 @@ func (a *Applied) showSite(siteID string, site *domain.Datasource) {
 	}
 }
 
-// storeOutcome stores the record and those effects of the event that concern no other datasource.
+// storeOutcome stores the record and the event's effects, except those on other datasources.
 func storeOutcome(ctx context.Context, t *db.Tx, r *record.Record, ev domain.Event, out domain.Outcome) error {
 	if out.Settled {
 		// If the event arrives before Published is called, the job is still in the outbox but must not be published
@@ -312,9 +312,9 @@ func storeOutcome(ctx context.Context, t *db.Tx, r *record.Record, ev domain.Eve
 	return record.QueueSweeps(ctx, t, out.Sweeps)
 }
 
-// enqueueNext adds the next job to the outbox. Scan jobs have a priority of their own. Other jobs usually get the
-// highest priority, so that work in progress is finished first. A postponed job is published when it is due. If it
-// fetches a site's page, it gets PriorityPages.
+// enqueueNext adds the next job to the outbox. Scan jobs have their own priority. Other jobs usually get the highest
+// priority, so that work in progress is finished first. A postponed job is published only when it is due, and gets
+// PriorityPages if it fetches a site's page.
 func enqueueNext(ctx context.Context, t *db.Tx, r record.Record, out domain.Outcome) error {
 	switch {
 	case out.Next.Kind == domain.JobScan:

@@ -74,9 +74,9 @@ func cancelMove(ctx context.Context, t *db.Tx, d *domain.Datastore, mark uint64)
 	return record.QueueSweep(ctx, t, placeSweep(*d, d.Move.To, mark))
 }
 
-// endMoveJobs ends those of a datastore's move jobs that have failed or are still in the outbox. Their datasources get
-// back the status they had before. If such a job is published in the meantime, it has no effect. A datasource whose job
-// is already in the stream gets its status back when that job ends.
+// endMoveJobs ends a datastore's move jobs that have failed or are still in the outbox and restores their datasources'
+// previous status. If such a job is published in the meantime, it has no effect. A datasource whose job is already in
+// the stream gets its status back when that job ends.
 func endMoveJobs(ctx context.Context, t *db.Tx, datastoreID string) error {
 	if _, err := t.Exec(ctx, `DELETE FROM outbox WHERE datasource_id IN
 		(SELECT id FROM datasources WHERE datastore_id = ? AND place = 1 AND resume_status <> '')`, datastoreID); err != nil {
@@ -142,13 +142,13 @@ func (c *Pipeline) isSettled(ctx context.Context, datastoreID string, since time
 	return !fresh && err == nil, err
 }
 
-// notMoved selects datasources whose content is not yet in the new place. Keep it in exactly this form: otherwise,
+// notMoved selects datasources whose content is not yet in the new place. Keep its wording exactly as it is: otherwise,
 // neither engine uses the partial index datasources_content.
 const notMoved = `datastore_id = ? AND target_generation = 0 AND active_generation > 0`
 
 // IssueMoves adds up to limit of the move's jobs to the outbox, behind all other work, and returns how many it added.
-// It selects datasources with active content that is not yet in the new place. It omits those for which the move has
-// already issued a job, and those that are waiting for another job. It does nothing if the move is over.
+// It selects datasources with active content that is not yet in the new place, except those that already have a job
+// from this move or are waiting for another job. It does nothing if the move is over.
 func (c *Pipeline) IssueMoves(ctx context.Context, datastoreID, moveID string, limit int) (issued int, err error) {
 	return c.IssueMovesWithin(ctx, datastoreID, moveID, limit, math.MaxInt64)
 }

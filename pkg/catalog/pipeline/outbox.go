@@ -13,8 +13,8 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// OutboxBacklog returns the number of due jobs in the outbox and the time when the first of them became due, which is
-// zero if there are none. It reads all due jobs.
+// OutboxBacklog returns the number of due jobs in the outbox and the time at which the first of them became due, or the
+// zero time if there are none. It reads all due jobs.
 func (c *Pipeline) OutboxBacklog(ctx context.Context) (due int64, oldest time.Time, err error) {
 	var first sql.NullInt64
 	err = c.db.Read.QueryRow(ctx, `SELECT COUNT(*), MIN(CASE WHEN not_before > seq THEN not_before ELSE seq END)
@@ -128,8 +128,8 @@ type queue struct {
 func (c *Pipeline) queues(ctx context.Context, p record.Priority, w *Window, now int64, limit int) ([]*queue, error) {
 	var out []*queue
 	first := c.last[p]
-	// The first query ignores due times. If it compared them, it would have to scan all of a workspace's jobs whenever
-	// most of the jobs aren't due.
+	// The first query ignores due times. Otherwise, it would have to scan all of a workspace's jobs whenever most of
+	// them aren't due yet.
 	const next = `SELECT workspace_id FROM outbox WHERE priority = ? AND workspace_id > ?`
 	const due = `SELECT workspace_id FROM outbox WHERE priority = ? AND workspace_id = ? AND not_before <= ? LIMIT 1`
 	after, wrapped := first, false
@@ -228,8 +228,8 @@ func (c *Pipeline) PublishedAll(ctx context.Context, jobs []domain.Job) error {
 	return err
 }
 
-// recordPublished handles one job for PublishedAll. The statements' conditions ensure that a job that was replaced or
-// has ended only raises its datasource's highest generation.
+// recordPublished handles one job for PublishedAll. The statements' conditions ensure that for a job that was replaced
+// or has ended, it only raises the datasource's highest generation.
 func recordPublished(ctx context.Context, t *db.Tx, j domain.Job) error {
 	now, generation := t.Stamp(), db.Unsigned(j.Generation)
 	for _, w := range []db.Write{
@@ -282,8 +282,8 @@ func (c *Pipeline) InFlightByWorkspace(ctx context.Context) (InFlight, error) {
 		workspace string
 		kind      domain.JobKind
 	}
-	// Count in Go and not with GROUP BY, for which the database would sort the rows. There are only as many rows as the
-	// windows allow.
+	// Count in Go instead of using GROUP BY, which would make the database sort the rows. There are only as many rows
+	// as the windows allow.
 	jobs, err := db.Collect(ctx, c.db.Read, func(s db.Scanner) (j job, err error) { return j, s.Scan(&j.workspace, &j.kind) },
 		`SELECT workspace_id, job_kind FROM datasources WHERE place = 2 AND place <> 1 AND `+record.Live+` AND `+record.NotDeleted)
 	if err != nil {
@@ -300,8 +300,8 @@ func (c *Pipeline) InFlightByWorkspace(ctx context.Context) (InFlight, error) {
 	return all, nil
 }
 
-// MaxGeneration returns the highest generation so far, or 0 if there is none. Jobs of deleted datasources count as
-// well. A new job stream must start above this generation.
+// MaxGeneration returns the highest generation so far, or 0 if there is none, including those of deleted datasources'
+// jobs. A new job stream must start above this generation.
 func (c *Pipeline) MaxGeneration(ctx context.Context) (uint64, error) {
 	g, err := record.ReadMark(ctx, c.db.Read)
 	if err != nil {

@@ -30,7 +30,7 @@ func New(d *db.DB, s *sites.Sites) *Pipeline {
 }
 
 // OutboxWake returns a channel that receives a value when there may be jobs to publish: after opening, after a commit
-// that adds a job to the outbox, and after a commit in this process that ends a published job and so frees capacity. On
+// that adds a job to the outbox, and after a commit in this process that frees capacity by ending a published job. On
 // PostgreSQL, it also signals other processes' new jobs. Signals may be combined, and those from other processes may be
 // lost, so callers must also poll.
 func (c *Pipeline) OutboxWake() <-chan struct{} { return c.db.Topic(record.TopicOutbox) }

@@ -36,8 +36,8 @@ const replayBatch = 200
 
 // kind returns the kind of job that replays a datasource, or "" if the datasource gets no job. A site gets a job only
 // if web content is fetched again. This is a crawl job, which then creates jobs for the site's pages. A page gets a
-// crawl job if it was never fetched. When failures are replayed, it also gets one if its last fetch failed. An archive
-// is unpacked again if content is fetched again or the archive failed; otherwise, only its files are read again.
+// crawl job if it was never fetched or, when failures are replayed, if its last fetch failed. An archive is unpacked
+// again if content is fetched again or the archive failed; otherwise, only its files are read again.
 func (f ReplayFilter) kind(d record.Record) domain.JobKind {
 	web := d.Type == domain.TypeWebPage || d.Type == domain.TypeWebSite
 	switch {
@@ -104,8 +104,8 @@ var scanCandidate = db.Scan(func(v *candidate) []any { return []any{&v.At, &v.ID
 // matches among many datasources may take a while.
 func (c *Pipeline) replayed(ctx context.Context, f ReplayFilter, after cursor.Position) ([]candidate, error) {
 	l := db.List{Columns: `created_at, id, datastore_id`, Table: `datasources`}
-	// Only the first condition may use an index. The conditions after it wrap their columns in expressions, so that the
-	// database can't use other indexes.
+	// Only the first condition may use an index. The conditions after it wrap their columns in expressions to keep the
+	// database from using other indexes.
 	order := `created_at, id`
 	switch {
 	case f.DatasourceID != "":

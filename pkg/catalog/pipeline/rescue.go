@@ -19,9 +19,9 @@ type StuckDatasource struct {
 	Job domain.Job
 }
 
-// Stuck returns up to limit datasources whose job is not in the outbox and has been inactive since the time `before`.
-// Those inactive for the longest time come first. Each comes with a replacement for the lost job; see Reissue. A site
-// or archive that is merely waiting for its pages or files is not stuck.
+// Stuck returns up to limit datasources whose job is not in the outbox and has been inactive since the time `before`,
+// longest inactive first. Each comes with a replacement for the lost job; see Reissue. A site or archive that is merely
+// waiting for its pages or files is not stuck.
 func (c *Pipeline) Stuck(ctx context.Context, before time.Time, limit int) ([]StuckDatasource, error) {
 	records, err := db.Collect(ctx, c.db.Read, record.Scan, `SELECT `+record.Columns+` FROM datasources
 		WHERE place <> 1 AND `+record.Live+` AND `+record.NotDeleted+` AND touched_at < ? AND NOT (type IN ('web_site', 'archive') AND discovery_done = 1)

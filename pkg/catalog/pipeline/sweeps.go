@@ -12,7 +12,7 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// SweepTask is a queued sweep. Attempts is how often the sweep was deferred.
+// SweepTask is a queued sweep. Attempts is the number of times the sweep was deferred.
 type SweepTask struct {
 	domain.Sweep
 	Attempts int
@@ -37,7 +37,7 @@ func (c *Pipeline) Sweeps(ctx context.Context, limit int) ([]SweepTask, error) {
 
 // keepUsed removes originals still in use from the sweeps. A file's original is in use until the file and all its
 // datasources are deleted. Each of these deletions queues a sweep, but only the sweep for the last deletion finds the
-// original unused. From then on, the original can't be used again, because only an existing file can be added to a
+// original unused. After that, the original can't come back into use, because only an existing file can be added to a
 // datastore.
 func (c *Pipeline) keepUsed(ctx context.Context, tasks []SweepTask) error {
 	var owners []string

@@ -57,13 +57,15 @@ func DeleteDatasources(ctx context.Context, t *db.Tx, doomed []Record, generatio
 	return nil
 }
 
-// InExistingStore selects rows whose datastore is not deleted. Deleted datastores are few and don't last long.
+// InExistingStore selects rows whose datastore is not deleted. There are few deleted datastores, and they are soon
+// removed.
 const InExistingStore = `datastore_id NOT IN (SELECT id FROM datastores WHERE deleted_at > 0)`
 
 // NotDeleted selects datasources that were not deleted with their datastore or site.
 const NotDeleted = InExistingStore + ` AND ` + NotOfDeletedSite
 
-// NotOfDeletedSite selects datasources whose site, if any, is not deleted. Deleted sites are few and don't last long.
+// NotOfDeletedSite selects datasources whose site, if any, is not deleted. There are few deleted sites, and they are
+// soon removed.
 const NotOfDeletedSite = `group_id NOT IN (SELECT site_id FROM doomed_sites)`
 
 // IsDeleted reports whether the datasource is a deleted site or a page of one.

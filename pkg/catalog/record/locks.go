@@ -41,7 +41,7 @@ func QueueUpserts(ctx context.Context, t *db.Tx, datastoreID string) error {
 
 type readStores map[string]domain.Datastore
 
-// ShareDatastore reads a datastore and locks everything but its name and description until the transaction ends. It
+// ShareDatastore reads a datastore and locks it until the transaction ends, except for its name and description. It
 // fails with sql.ErrNoRows if the datastore is gone.
 func ShareDatastore(ctx context.Context, t *db.Tx, id string) (domain.Datastore, error) {
 	stores := db.Local(t, func() readStores { return readStores{} })
@@ -67,7 +67,7 @@ func ShareOwnDatastore(ctx context.Context, t *db.Tx, ws, id string) (domain.Dat
 	return d, db.MapNotFound(err, "datastore", id)
 }
 
-// LockDatasource returns a datasource and its datastore, both locked until the transaction ends. It fails with
+// LockDatasource returns a datasource and its datastore and locks both until the transaction ends. It fails with
 // sql.ErrNoRows if either is gone.
 func LockDatasource(ctx context.Context, t *db.Tx, id string) (Record, domain.Datastore, error) {
 	var datastoreID string

@@ -77,11 +77,11 @@ type Record struct {
 	Pages    int64  // site: number of pages; updated by CountPage, not by Store
 }
 
-// Live selects datasources that are waiting for a job. Keep it in exactly this form: otherwise, the database doesn't
-// use the partial index datasources_unsettled.
+// Live selects datasources that are waiting for a job. Keep its wording exactly as it is: otherwise, the database
+// doesn't use the partial index datasources_unsettled.
 const Live = `status IN ('unsynched', 'pending', 'running')`
 
-// encodedParts holds column values that Record represents differently.
+// encodedParts holds values for columns whose representation differs from Record's.
 type encodedParts struct {
 	target  domain.Target // generation 0 means none
 	resume  domain.Resume // status "" means none
@@ -205,7 +205,7 @@ func Scan(s db.Scanner) (Record, error) {
 	return r, err
 }
 
-// Insert stores a new record. If the id already exists, it returns the error `taken`.
+// Insert stores a new record. If the id already exists, it returns the `taken` error.
 func (r *Record) Insert(ctx context.Context, t *db.Tx, taken error) error {
 	args, err := r.stored(db.Micros(r.UpdatedAt)).InsertArgs()
 	if err != nil {

@@ -11,8 +11,8 @@ import (
 
 // ActiveOf returns what retrieval needs to know about each datasource, or nil for a datasource that doesn't exist.
 // Retrieval must drop a hit if its datasource is missing, its place is not Place, or its generation is not
-// ActiveGeneration. A move changes Place and ActiveGeneration in one transaction, so they are always consistent. The
-// results are shared; don't modify them.
+// ActiveGeneration. Place and ActiveGeneration are always consistent, because a move changes both in one transaction.
+// The results are shared; don't modify them.
 func (c *Resources) ActiveOf(ctx context.Context, datasourceIDs []string) ([]*domain.ActiveDatasource, error) {
 	out := make([]*domain.ActiveDatasource, len(datasourceIDs))
 	if c.db.IsShared() {
@@ -70,7 +70,7 @@ func (c *Resources) readActive(ctx context.Context, ids []string, out []*domain.
 	return err
 }
 
-// sizedDatasource is a datasource with its approximate size in memory.
+// sizedDatasource is a datasource together with its approximate size in memory.
 type sizedDatasource struct {
 	*domain.ActiveDatasource
 	bytes int64
@@ -127,7 +127,7 @@ func (c *Resources) ResolveFilters(ctx context.Context, datastoreIDs []string, f
 }
 
 // resolve finds datasources that have one of the values in the column, including the pages of matching sites. It adds 1
-// to selected[id] for each of them. The caller can then tell which datasources match several conditions.
+// to selected[id] for each of them, so the caller can tell which datasources match several conditions.
 func (c *Resources) resolve(ctx context.Context, selected map[string]int, datastoreIDs []string, column string, values []string) error {
 	type match struct{ id, kind string }
 	scan := db.Scan(func(m *match) []any { return []any{&m.id, &m.kind} })

@@ -117,8 +117,8 @@ func (c *Resources) UpdateAgent(ctx context.Context, ws, id string, p domain.Age
 	return a, err
 }
 
-// DeleteAgent deletes the agent with its conversations and returns it. Many conversations take several transactions;
-// the last one deletes the agent.
+// DeleteAgent deletes the agent with its conversations and returns it. If there are many conversations, this takes
+// several transactions; the last one deletes the agent.
 func (c *Resources) DeleteAgent(ctx context.Context, ws, id string) (domain.Agent, error) {
 	for more := true; more; {
 		err := c.db.Update(ctx, "deleting an agent's conversations", func(t *db.Tx) error {

@@ -90,8 +90,8 @@ type Description struct {
 	Web      *domain.WebPatch // fetch settings, changed in the same transaction; see UpdateWebConfig
 }
 
-// Describe changes a datasource's description and queues an ingest job that updates the index. Of `job`, it uses only
-// the ID. Some datasources get no job: a datasource without content is described when it is first ingested, and sites
+// Describe changes a datasource's description and queues an ingest job that updates the index. It uses only the ID from
+// `job`. Some datasources get no job: a datasource without content is described when it is first ingested, and sites
 // and archives only pass the description on to pages and files added later. Describe fails with domain.CodeConflict
 // while the datasource is being fetched again.
 func (c *Resources) Describe(ctx context.Context, ws, id string, d Description, job domain.Job) (domain.Datasource, error) {
@@ -129,7 +129,8 @@ func (c *Resources) Describe(ctx context.Context, ws, id string, d Description, 
 			_, err := c.sites.SettleSite(ctx, t, r.ID, r.UpdatedAt)
 			return err
 		case r.JobKind == domain.JobCrawl && !r.Status.Terminal():
-			// If the fetch then finds the content unchanged, no job will write the new description to the index.
+			// If the fetch then finds that the content is unchanged, no job will write the new description to the
+			// index.
 			return domain.Errorf(domain.CodeConflict, "datasource %q is being fetched; change it when the fetch has finished", id)
 		}
 		return c.sites.Restart(ctx, t, &r, store, job, record.PriorityFresh)

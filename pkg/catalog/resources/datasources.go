@@ -41,9 +41,9 @@ func (c *Resources) CreateDatasources(ctx context.Context, in []NewDatasource) (
 	return c.createDatasources(ctx, in, nil, NewRecord)
 }
 
-// UpsertDatasources is like CreateDatasources, except that it updates a datasource of the datastore that has the same
-// CustomID, if there is one. That datasource keeps its id and gets the new name, metadata and content, as with
-// ReplaceContent. UpsertDatasources fails with domain.CodeInvalid for a datasource without an original. If several
+// UpsertDatasources is like CreateDatasources, except that if the datastore already has a datasource with the same
+// CustomID, it updates that one. The existing datasource keeps its id and gets the new name, metadata and content, as
+// with ReplaceContent. UpsertDatasources fails with domain.CodeInvalid for a datasource without an original. If several
 // datasources in one call have the same CustomID, only one datasource results. Results are in the order of the
 // arguments.
 func (c *Resources) UpsertDatasources(ctx context.Context, in []NewDatasource) ([]domain.Datasource, error) {
@@ -74,8 +74,8 @@ func (c *Resources) UpsertDatasources(ctx context.Context, in []NewDatasource) (
 	})
 }
 
-// createDatasources stores one workspace's datasources in a single transaction. It first calls begin, unless that is
-// nil, with each datastore's id, in order. Then it calls `one` to store each datasource.
+// createDatasources stores one workspace's datasources in a single transaction. If begin is not nil, it first calls
+// begin with each datastore's id, in order. Then it calls `one` to store each datasource.
 func (c *Resources) createDatasources(ctx context.Context, in []NewDatasource, begin func(context.Context, *db.Tx, string) error, one func(context.Context, *db.Tx, NewDatasource, domain.Datastore) (record.Record, error)) ([]domain.Datasource, error) {
 	var out []domain.Datasource
 	if len(in) == 0 {
@@ -109,8 +109,7 @@ func (c *Resources) createDatasources(ctx context.Context, in []NewDatasource, b
 	return out, err
 }
 
-// lockDatastores locks the datastores of the new datasources and then calls begin, unless it is nil, with each id in
-// order.
+// lockDatastores locks the new datasources' datastores and then, if begin is not nil, calls it with each id in order.
 func lockDatastores(ctx context.Context, t *db.Tx, in []NewDatasource, begin func(context.Context, *db.Tx, string) error) error {
 	var stores []string
 	for _, n := range in {

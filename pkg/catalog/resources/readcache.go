@@ -71,8 +71,8 @@ func (m *ReadCache) Change(table string, added bool, id func() (string, error)) 
 	m.changed[source] = struct{}{}
 }
 
-// Committing invalidates the rows that the coming commit changes. The caller must call done when the commit has ended,
-// successfully or not. Commits never overlap.
+// Committing invalidates the rows that the upcoming commit changes. The caller must call done when the commit has
+// ended, successfully or not. Commits never overlap.
 func (m *ReadCache) Committing() (done func()) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -135,7 +135,7 @@ func (m *ReadCache) getDatasources(ids []string, out []*domain.ActiveDatasource)
 	return missing, m.commits.Load()
 }
 
-// putDatasources caches datasources read at the given version, provided no commit may have changed them since.
+// putDatasources caches datasources read at the given version, unless a commit may have changed them since.
 func (m *ReadCache) putDatasources(version uint64, found []sizedDatasource) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -160,7 +160,7 @@ func (m *ReadCache) isCurrent(version uint64) bool {
 	return version%2 == 0 && version == m.commits.Load()
 }
 
-// reserve makes room for this many bytes, or returns false if the cache is too small. The caller must hold mu.
+// reserve frees up this many bytes, or returns false if the cache is too small. The caller must hold mu.
 func (m *ReadCache) reserve(bytes int64) bool {
 	if bytes > m.max {
 		return false
@@ -181,7 +181,7 @@ func (m *ReadCache) getDatastore(id string) (d domain.Datastore, ok bool, versio
 	return d, ok, m.commits.Load()
 }
 
-// putDatastore caches a datastore read at the given version, provided no commit may have changed it since.
+// putDatastore caches a datastore read at the given version, unless a commit may have changed it since.
 func (m *ReadCache) putDatastore(version uint64, d domain.Datastore) {
 	const fixed = 512
 	m.mu.Lock()

@@ -91,7 +91,7 @@ func inCache(c *Resources) string {
 }
 
 // TestACommitInvalidatesTheCachedRowsThatItChanges changes cached rows with all kinds of statements. The cache must
-// drop exactly the changed rows and read them again.
+// drop exactly the changed rows and then read them again.
 func TestACommitInvalidatesTheCachedRowsThatItChanges(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct{ statement, kept, answer string }{

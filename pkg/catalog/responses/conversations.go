@@ -35,7 +35,7 @@ func scanItem(s db.Scanner) (i domain.ConversationItem, err error) {
 	return i, err
 }
 
-// CreateItemConversation stores a conversation with its first items and returns it with its times set.
+// CreateItemConversation stores a conversation with its first items and returns it with its timestamps set.
 func (s *Responses) CreateItemConversation(ctx context.Context, c domain.ItemConversation, items ...domain.ConversationItem) (domain.ItemConversation, error) {
 	at := db.FromMicros(s.db.Stamp())
 	c.CreatedAt, c.UpdatedAt = at, at

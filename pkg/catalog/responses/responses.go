@@ -167,8 +167,7 @@ func (s *Responses) ForgetResponses(ctx context.Context, before time.Time) (more
 	return more && err == nil, err
 }
 
-// FailAbandoned marks responses as failed if their holder has stopped renewing its claim, because the holder must have
-// died.
+// FailAbandoned marks a response as failed if its holder has stopped renewing its claim and so must have died.
 func (s *Responses) FailAbandoned(ctx context.Context) error {
 	now := db.Micros(s.db.Now().Add(-db.ClockSkew))
 	const abandoned = unfinished + ` AND held_until < ?`

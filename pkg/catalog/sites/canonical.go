@@ -9,8 +9,8 @@ import (
 	"github.com/sluice/sluice/pkg/textid"
 )
 
-// canonical decides whether the fetched page r is skipped in favour of the page at its canonical address. It adds that
-// page to the site if necessary. It returns that page's id if r is skipped, or "" to keep r.
+// canonical decides whether to skip the fetched page r in favour of the page at its canonical address, adding that page
+// to the site if necessary. It returns that page's id if r is skipped, or "" to keep r.
 //
 // r is skipped only if the two pages' texts are similar or the canonical page's text is still unknown. If r has content
 // and the canonical page does not, r is kept until the canonical page has content; see QueueYield. If neither has
@@ -107,8 +107,8 @@ func queueYieldTo(ctx context.Context, t *db.Tx, siteID, pageID string) error {
 	return queueWork(ctx, t, siteTask{siteID: siteID, kind: workYield, pageID: pageID})
 }
 
-// skipNonCanonical skips pages with similar text that name the task's page as canonical, except the one that the task's
-// page itself names as canonical. It does nothing if the task's page has no content.
+// skipNonCanonical skips pages that have similar text and name the task's page as canonical, except a page that the
+// task's page itself names as canonical. It does nothing if the task's page has no content.
 func (w *siteWork) skipNonCanonical(ctx context.Context) error {
 	keeper, exists, err := record.Find(ctx, w.t, w.task.pageID)
 	if err != nil || !exists {
@@ -145,5 +145,5 @@ func (w *siteWork) skipNonCanonical(ctx context.Context) error {
 	return nil
 }
 
-// canonicalReason returns the displayed reason for skipping a page in favour of its canonical page.
+// canonicalReason returns the reason, as shown to users, for skipping a page in favour of its canonical page.
 func canonicalReason(address string) string { return "Its canonical address is " + address + "." }

@@ -12,7 +12,7 @@ import (
 	"github.com/sluice/sluice/pkg/lists"
 )
 
-// verdict is the outcome for a fetched page after comparing it with the site's other pages.
+// verdict is the result of comparing a fetched page with the site's other pages.
 type verdict struct {
 	Keeper  string   // id of the page kept instead; "" if this page is kept
 	Reason  string   // why the page is skipped in favour of Keeper, worded for users
@@ -70,7 +70,7 @@ func (c *Sites) Judge(ctx context.Context, t *db.Tx, r record.Record, store doma
 	return v, nil
 }
 
-// sameContent returns the displayed reason for skipping a page as a duplicate of the keeper.
+// sameContent returns the reason, as shown to users, for skipping a page as a duplicate of the keeper.
 func sameContent(keeper domain.DatasourceConfig) string {
 	return "It has the same content as " + keeper.SourceURL + "."
 }

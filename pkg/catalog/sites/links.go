@@ -21,8 +21,8 @@ const (
 	maxLinkPartBytes = 64 << 10
 )
 
-// StoreLinks stores one part of the links from a page's last fetch. Together, the parts replace the previous fetch's
-// links.
+// StoreLinks stores one part of the links found by a page's last fetch. Together, the parts replace the links from the
+// previous fetch.
 func StoreLinks(ctx context.Context, t *db.Tx, ev domain.Event) error {
 	if ev.Part < 0 || ev.Part >= min(ev.Parts, maxLinkParts) {
 		return nil
@@ -126,7 +126,7 @@ func (c *Sites) addStoredLinks(ctx context.Context, t *db.Tx, site *record.Recor
 	return queued, site.Store(ctx, t, t.Stamp())
 }
 
-// deflaters pools flate writers, because they are large.
+// deflaters pools flate writers, because each one uses a lot of memory.
 var deflaters = sync.Pool{New: func() any {
 	w, err := flate.NewWriter(io.Discard, flate.DefaultCompression)
 	if err != nil {

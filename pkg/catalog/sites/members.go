@@ -101,8 +101,8 @@ func changeMember(ctx context.Context, t *db.Tx, archive record.Record, r *recor
 	})
 }
 
-// memberJob returns the ingest job for an archive's file. The job's id is unique, because each time the archive is
-// unpacked, a file gets only one job.
+// memberJob returns the ingest job for an archive's file. The job's id is unique, because a file gets only one job each
+// time the archive is unpacked.
 func memberJob(archive, r record.Record, force bool) domain.Job {
 	return domain.Job{ID: domain.MemberJobID(archive.RunID, r.ID), Kind: domain.JobIngest, Force: force}
 }

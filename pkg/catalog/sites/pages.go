@@ -173,8 +173,8 @@ func requestWith(ctx context.Context, t *db.Tx, site record.Record, page *record
 
 // updateDepth updates the depth of a page that the crawl has already requested, after finding a shorter path to it. The
 // depth limits how far links are followed from the page. If the page's job is still in the outbox, updateDepth changes
-// the job. Otherwise, it fetches the page again if the new depth makes a difference: the page's links may now be
-// followed, or the page was skipped because of its old depth.
+// the job. Otherwise, it fetches the page again if the new depth matters: because the page's links may now be followed,
+// or because the page was skipped for its old depth.
 func updateDepth(ctx context.Context, t *db.Tx, site record.Record, page *record.Record, store domain.Datastore, depth int) error {
 	deepest := site.Config.Scope(true).MaxDepth
 	counts := depth < deepest || depth == deepest && page.Config.Depth > deepest
@@ -246,7 +246,7 @@ func addPage(ctx context.Context, t *db.Tx, site record.Record, link foundLink, 
 	return page, record.Enqueue(ctx, t, job, record.PriorityPages)
 }
 
-// pageLimit returns the site's page limit: its own setting if that is lower than the service's limit.
+// pageLimit returns the site's page limit: the lower of its own setting and the service's limit.
 func (c *Sites) pageLimit(site record.Record) int {
 	if n := site.Config.MaxPages; n > 0 && n < c.limits.Pages {
 		return n

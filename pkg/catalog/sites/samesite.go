@@ -9,8 +9,8 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// CheckSameSite fails with domain.CodeConflict if another site in the datastore, named in the error, has the same
-// pages. Otherwise, every page would be fetched twice and appear twice in search results.
+// CheckSameSite fails with domain.CodeConflict if another site in the datastore has the same pages, and names that site
+// in the error. With two such sites, every page would be fetched twice and appear twice in search results.
 func CheckSameSite(ctx context.Context, t *db.Tx, d domain.Datasource) error {
 	if d.Type != domain.TypeWebSite {
 		return nil

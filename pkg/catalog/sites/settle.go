@@ -76,10 +76,10 @@ func storeSite(ctx context.Context, t *db.Tx, site record.Record, at time.Time) 
 	return &site.Datasource, nil
 }
 
-// cappedAt is the beginning of the warning for a site with more pages than its limit.
+// cappedAt is the beginning of the warning shown if a site has more pages than its limit.
 const cappedAt = "The site has more pages than its limit of "
 
-// settlePages sets the site's status based on how its pages turned out.
+// settlePages sets the site's status based on the outcome for each of its pages.
 func (c *Sites) settlePages(ctx context.Context, t *db.Tx, site *record.Record, at time.Time) (changed bool, err error) {
 	var pages domain.SiteProgress
 	var cause, reason string

@@ -26,7 +26,7 @@ const (
 	workNamed   workKind = 8 // refetch skipped pages if the text of their canonical page, known only now, differs
 )
 
-// workOf maps a change to a page to the kind of work it causes on pages that were skipped as duplicates of that page.
+// workOf maps each kind of change to a page to the work it causes on pages that were skipped as the page's duplicates.
 var workOf = map[domain.PageChange]workKind{domain.PageLost: workRelease, domain.PageKnown: workNamed, domain.PageDiffers: workCompare}
 
 func changeOf(kind workKind) domain.PageChange {
@@ -224,8 +224,8 @@ func (w *siteWork) handleMissing(ctx context.Context) (err error) {
 	return removePages(ctx, w.t, w.site, left, 0)
 }
 
-// splitReferenced splits pages that the newest crawl did not find. The pages in kept stay, because the crawl skipped
-// duplicates in their favour. The pages in left no longer belong to the site.
+// splitReferenced splits pages that the newest crawl did not find into those to keep, because the crawl skipped
+// duplicates in their favour, and those left, which no longer belong to the site.
 func (w *siteWork) splitReferenced(ctx context.Context, pages []record.Record) (kept, left []record.Record, err error) {
 	for _, p := range pages {
 		stands, err := db.Exists(ctx, w.t, `SELECT 1 FROM datasources WHERE duplicate_of = ? AND duplicate_of <> '' AND run_id = ? LIMIT 1`, p.ID, w.site.RunID)
@@ -251,9 +251,9 @@ func (w *siteWork) refetchPages(ctx context.Context, pages []record.Record) erro
 	return nil
 }
 
-// release refetches pages that were skipped in favour of the task's page and may no longer be its duplicates. A task of
-// kind workRelease means that the task's page has lost its content. If the page has content again by now, release does
-// nothing.
+// release refetches pages that were skipped in favour of the task's page but may no longer be its duplicates. A task of
+// kind workRelease means that the task's page has lost its content. If the page has regained content by now, release
+// does nothing.
 func (w *siteWork) release(ctx context.Context) error {
 	keeper, exists, err := record.Find(ctx, w.t, w.task.pageID)
 	if err != nil {

@@ -8,7 +8,7 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// textOf returns a text that shares no words with texts from other seeds.
+// textOf returns text for a seed. Texts for different seeds have no words in common.
 func textOf(seed string) string {
 	return strings.Join(strings.Split(strings.Repeat(seed, 40), ""), seed+" ")
 }

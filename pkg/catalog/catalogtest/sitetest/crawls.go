@@ -9,7 +9,7 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// crawlAgain starts another crawl that discovers the urls. change can modify the event that ends the crawl job.
+// crawlAgain runs another crawl, which discovers the urls. change can modify the event that ends the crawl job.
 func crawlAgain(w *world.World, site domain.Datasource, change func(*domain.Event), urls ...string) domain.Datasource {
 	w.T.Helper()
 	world.Must(w.Requeue(w.Ctx, w.WS, site.ID, domain.NewCrawlJob(site, w.Settled()), catalog.PriorityReplay))(w.T)
@@ -34,7 +34,7 @@ func siteOf(w *world.World, p world.Pages, urls ...string) domain.Datasource {
 	return w.Get(site.ID)
 }
 
-// follows creates a site whose pages are found by following links from its root.
+// follows creates a site whose pages are found by following links from the root.
 func follows(w *world.World, p world.Pages, root string, config domain.DatasourceConfig) domain.Datasource {
 	w.T.Helper()
 	site := w.CreateSite(config)

@@ -140,7 +140,7 @@ func testDuplicates(t *testing.T, open world.Open) {
 		world.Equal(t, []any{domain.StatusSkipped, "Its canonical address is " + world.PageA + ".", w.PageAt(site, world.PageA).ID},
 			[]any{x.Status, x.Error, x.DuplicateOf})
 		world.Equal(t, map[string]bool{world.PageA: true, pageX: false}, activePages(w, site, world.PageA, pageX))
-		// The canonical page stays in the site even if the sitemap now lists only pageX.
+		// The canonical page remains part of the site even if the sitemap now lists only pageX.
 		crawlAgain(w, site, complete, pageX)
 		_, ingests := w.RunWorkers(p)
 		world.Equal(t, 0, ingests)

@@ -18,8 +18,8 @@ const pageC = "https://pumps.example/c"
 // smallBatch is the batch size in most tests of batches. Tests that stop a crawl use the default.
 const smallBatch = 20
 
-// inSmallBatches opens catalogs that work on smallBatch pages of a site at a time. When changed settings are applied to
-// pages, a batch is a quarter of that size.
+// inSmallBatches opens catalogs that process smallBatch pages of a site at a time. When applying changed settings to
+// pages, they process a quarter of that.
 func inSmallBatches(open world.Open) world.Open {
 	return func(t testing.TB, o catalog.Options) *catalog.Catalog {
 		o.SiteBatch = smallBatch

@@ -56,7 +56,7 @@ func DatasourceIDs(ds []domain.Datasource) []string {
 	return lists.Map(ds, func(d domain.Datasource) string { return d.ID })
 }
 
-// FaultyField requires that the error is about exactly one field and returns its name.
+// FaultyField requires that the error concerns exactly one field and returns the field's name.
 func FaultyField(t testing.TB, err error) string {
 	t.Helper()
 	var e *domain.Error

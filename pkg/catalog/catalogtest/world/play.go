@@ -23,8 +23,8 @@ type Answer struct {
 	Hash      string // hash of the text; "" if unknown
 }
 
-// If there are at least eventBatch jobs, RunWorkers applies their events in batches of this size, which is the
-// applier's maximum. Otherwise, it applies them one at a time.
+// If there are at least eventBatch jobs, RunWorkers applies their events in batches of eventBatch, the applier's
+// maximum. Otherwise, it applies them one at a time.
 const eventBatch = 64
 
 // RunWorkers publishes and runs jobs until none are left. It returns the number of page fetches and ingest jobs.
