@@ -1,6 +1,6 @@
 // Package lazyregexp compiles regular expressions when they are first used, like internal/lazyregexp in the standard
-// library. Sluice has hundreds of expressions in package variables. Compiling all of them takes a third of the CPU time
-// that a process needs to start, and most processes (commands, extraction processes) use few of them.
+// library. Sluice has hundreds of expressions in package variables. If they were all compiled at startup, every process
+// would need about a fifth more CPU time to start, and most processes (commands, extraction processes) use few of them.
 package lazyregexp
 
 import (
