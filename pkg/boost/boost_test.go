@@ -130,7 +130,7 @@ func TestInvalidBoosts(t *testing.T) {
 		`[{"key":"k"}]`:                "boosts[0].type: is missing or null; it must be one of recency, number, value",
 		`[{"type":"decay","key":1}]`:   `boosts[0].type: is "decay"; it must be one of recency, number, value`,
 		`[{"type":"value","value":1}]`: "boosts[0].key: is missing or null; it must be the name of a metadata key",
-		`[{"type":"value","key":"datasource.size","value":1}]`:                        `boosts[0].key: is "datasource.size"; the properties of a datasource are datasource.id`,
+		`[{"type":"value","key":"datasource.size","value":1}]`:                        `boosts[0].key: is "datasource.size", which is not a datasource property; use one of datasource.id`,
 		`[{"type":"value","key":"k"}]`:                                                "boosts[0].value: is missing; it must be a string",
 		`[{"type":"value","key":"k","value":[]}]`:                                     "boosts[0].value: is an empty array",
 		`[{"type":"value","key":"k","value":[1,"a"]}]`:                                `boosts[0].value[1]: is "a", but the first value is 1`,

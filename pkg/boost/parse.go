@@ -105,7 +105,7 @@ func (p *parser) key(b *Boost, v any, field string) {
 	case len(key) > filter.MaxKeyBytes:
 		p.fault(field, "has %d bytes; the limit is %d", len(key), filter.MaxKeyBytes)
 	case strings.HasPrefix(key, filter.PropertyPrefix) && !filter.IsProperty(key):
-		p.fault(field, "is %s; the properties of a datasource are %s", filter.Describe(key), strings.Join(filter.Properties, ", "))
+		p.fault(field, "is %s, which is not a datasource property; use one of %s", filter.Describe(key), strings.Join(filter.Properties, ", "))
 	}
 	b.Key = key
 }

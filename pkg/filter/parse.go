@@ -30,7 +30,7 @@ func Parse(v any, field string) (*Filter, []domain.FieldError) {
 	}
 	if len(p.faults) == 0 {
 		if n := len(f.String()); n > MaxBytes {
-			p.fault(field, "has %d bytes as JSON; the limit is %d; shorten its lists or split the query", n, MaxBytes)
+			p.fault(field, "is %d bytes long as JSON; the limit is %d; shorten its lists or split the query", n, MaxBytes)
 		}
 	}
 	if len(p.faults) > 0 {
@@ -77,7 +77,7 @@ func (p *parser) filter(v any, field string, depth int) *Filter {
 		return nil
 	}
 	if depth > MaxDepth {
-		p.fault(field, "is nested %d levels deep; the limit is %d; merge nested and-filters and or-filters", depth, MaxDepth)
+		p.fault(field, "is nested %d levels deep; the limit is %d; merge nested \"and\" and \"or\" filters", depth, MaxDepth)
 		return nil
 	}
 	name, isText := object["type"].(string)
@@ -112,7 +112,7 @@ const example = `{"type": "eq", "key": "team", "value": "docs"}`
 func (p *parser) closed(object map[string]any, field string, op Op, allowed ...string) {
 	for _, name := range slices.Sorted(maps.Keys(object)) {
 		if !slices.Contains(allowed, name) && object[name] != nil {
-			p.fault(field+"."+Shorten(name), "is unknown; a filter of the type %s has the fields %s", op, strings.Join(allowed, ", "))
+			p.fault(field+"."+Shorten(name), "is unknown; filters of the type %s have the fields %s", op, strings.Join(allowed, ", "))
 		}
 	}
 }
@@ -145,7 +145,7 @@ func (p *parser) key(f *Filter, v any, field string) {
 	case len(key) > MaxKeyBytes:
 		p.fault(field, "has %d bytes; the limit is %d", len(key), MaxKeyBytes)
 	case strings.HasPrefix(key, PropertyPrefix) && !IsProperty(key):
-		p.fault(field, "is %s; the properties of a datasource are %s", Describe(key), strings.Join(Properties, ", "))
+		p.fault(field, "is %s, which is not a datasource property; use one of %s", Describe(key), strings.Join(Properties, ", "))
 	}
 	f.Key = key
 }
@@ -161,7 +161,7 @@ func (p *parser) values(f *Filter, v any, field string) {
 		p.fault(field, "is missing or null; to find documents without the key, use the type exists with the value false")
 		return
 	case isList && f.Op != In && f.Op != Nin && f.Op != Contains:
-		p.fault(field, "is an array, but %s compares with one value; use in for several values", f.Op)
+		p.fault(field, "is an array, but %s takes a single value; use in for several values", f.Op)
 		return
 	case !isList && (f.Op == In || f.Op == Nin):
 		p.fault(field, "is %s; it must be an array of values; use %s for one value", Describe(v), map[Op]Op{In: Eq, Nin: Ne}[f.Op])
@@ -197,7 +197,7 @@ func (p *parser) value(f *Filter, v any, field string) {
 	case f.Op == Exists && kind != Bool:
 		p.fault(field, "is %s; the value of exists must be true or false", Describe(v))
 	case f.Op == Prefix && (kind != Text || value.text == ""):
-		p.fault(field, "is %s; the value of prefix must be a string that is not empty", Describe(v))
+		p.fault(field, "is %s; the value of prefix must be a non-empty string", Describe(v))
 	case f.Op.Ordered() && kind == Bool:
 		p.fault(field, "is %s, but booleans have no order; use eq", Describe(v))
 	case (f.Op.Ordered() || f.Op == Prefix) && len(value.text) > MaxOrderBytes:

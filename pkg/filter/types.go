@@ -54,7 +54,7 @@ func (f *Filter) Conflict(have Kind) error {
 			"the key %q has values of several types in this datastore (%s), so %s cannot compare them; give the key values of one type, or filter with exists",
 			Shorten(f.Key), kinds, f.Op)}
 	}
-	return &Error{Key: f.Key, Message: fmt.Sprintf("the key %q has %s in this datastore, but the filter compares it by %s with %s; compare it with %s",
+	return &Error{Key: f.Key, Message: fmt.Sprintf("the key %q has %s in this datastore, but the filter's %s condition compares it with %s; use %s",
 		Shorten(f.Key), kinds, f.Op, f.compared(), advice[kinds])}
 }
 
@@ -66,9 +66,9 @@ func (f *Filter) compared() string {
 }
 
 var advice = map[Kind]string{
-	Text:   `a text such as "docs", not by order with a number or date`,
+	Text:   `a text such as "docs"`,
 	Number: "a number such as 2026, without quotation marks",
-	Bool:   "true or false, by eq or ne",
+	Bool:   "true or false, with eq or ne",
 	Date:   `a date such as "2026-01-31" or "2026-01-31T08:00:00+01:00"`,
 }
 
@@ -79,6 +79,6 @@ func Stale(key, datastoreID string) error {
 		what = "a property of datasources"
 	}
 	return &Error{Key: key, Stale: true, Message: fmt.Sprintf(
-		"the filter uses %s on the key %q, but some content does not support it, because an earlier version indexed that content or its metadata has too many values; re-index it: sluice replay --datastore %s",
+		"the filter uses %s on the key %q, but some content does not support this: it was indexed by an earlier version, or its metadata has too many values; re-index it: sluice replay --datastore %s",
 		what, Shorten(key), datastoreID)}
 }

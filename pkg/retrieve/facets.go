@@ -80,7 +80,7 @@ func facetFaults(field string, keys []string) (faults []domain.FieldError) {
 		case slices.Contains(keys[:i], key):
 			faults = append(faults, domain.FieldError{Field: at, Message: fmt.Sprintf("is %q, which is already in the list; remove the duplicate", key)})
 		case strings.HasPrefix(key, filter.PropertyPrefix) && !filter.IsProperty(key):
-			faults = append(faults, domain.FieldError{Field: at, Message: fmt.Sprintf("is %q; the properties of a datasource are %s", key, strings.Join(filter.Properties, ", "))})
+			faults = append(faults, domain.FieldError{Field: at, Message: fmt.Sprintf("is %q, which is not a datasource property; use one of %s", key, strings.Join(filter.Properties, ", "))})
 		}
 	}
 	return faults

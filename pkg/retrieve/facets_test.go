@@ -79,7 +79,7 @@ func TestFacetsOfADatastore(t *testing.T) {
 		"no keys":             {FacetRequest{Datastore: store}, "keys: is missing"},
 		"an empty key":        {FacetRequest{Datastore: store, Keys: []string{"a", ""}}, "keys[1]: is empty"},
 		"a key twice":         {FacetRequest{Datastore: store, Keys: []string{"a", "a"}}, `keys[1]: is "a", which is already in the list`},
-		"an unknown property": {FacetRequest{Datastore: store, Keys: []string{"datasource.x"}}, "the properties of a datasource are"},
+		"an unknown property": {FacetRequest{Datastore: store, Keys: []string{"datasource.x"}}, "which is not a datasource property; use one of"},
 		"too many keys":       {FacetRequest{Datastore: store, Keys: strings.Split(strings.Repeat("x,", MaxFacetKeys+1), ",")}, "has 22 keys; the maximum is 20"},
 		"too many values":     {FacetRequest{Datastore: store, Keys: []string{"a"}, Limit: MaxFacetValues + 1}, "limit: is 1001"},
 	} {
