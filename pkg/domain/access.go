@@ -31,11 +31,11 @@ var reservedHeaders = func() map[string]string {
 	reasons := map[string]string{
 		"is taken from the address": "Host",
 		"identifies the crawler; the operator sets it with SLUICE_USER_AGENT": "User-Agent",
-		"belongs to one connection":                                  "Connection Keep-Alive TE Trailer Transfer-Encoding Upgrade HTTP2-Settings",
-		"describes a body, and the crawler's requests have none":     "Content-Length Content-Type Content-Encoding Expect",
-		"lists the encodings that the crawler can decode":            "Accept-Encoding",
-		"makes a request conditional, which the crawler does itself": "If-Match If-None-Match If-Modified-Since If-Unmodified-Since If-Range Range",
-		"names the origin of a request, which only a proxy may do":   "Forwarded X-Forwarded-For X-Forwarded-Host X-Forwarded-Proto X-Forwarded-Port X-Real-Ip Via",
+		"applies to a single connection":                                      "Connection Keep-Alive TE Trailer Transfer-Encoding Upgrade HTTP2-Settings",
+		"describes a body, but the crawler's requests have none":              "Content-Length Content-Type Content-Encoding Expect",
+		"lists the encodings that the crawler can decode":                     "Accept-Encoding",
+		"makes a request conditional, which the crawler already does itself":  "If-Match If-None-Match If-Modified-Since If-Unmodified-Since If-Range Range",
+		"says where a request came from, which only a proxy can do":           "Forwarded X-Forwarded-For X-Forwarded-Host X-Forwarded-Proto X-Forwarded-Port X-Real-Ip Via",
 	}
 	out := map[string]string{}
 	for reason, names := range reasons {
@@ -68,7 +68,7 @@ func CleanHeaders(field string, headers map[string]string) (map[string]string, [
 		total += len(name) + len(value)
 		reason := reservedHeaders[name]
 		if strings.HasPrefix(name, "Proxy-") {
-			reason = "is for a proxy, not for the site; set a user and a password in SLUICE_CRAWL_PROXY"
+			reason = "is for a proxy, not for the site; put the user name and password in SLUICE_CRAWL_PROXY"
 		}
 		_, twice := clean[name]
 		switch {
@@ -83,13 +83,13 @@ func CleanHeaders(field string, headers map[string]string) (map[string]string, [
 		case len(value) > MaxHeaderValue:
 			fault(given, "has %d bytes; the limit is %d", len(value), MaxHeaderValue)
 		case twice:
-			fault(given, "is sent twice: header names are case-insensitive; send it once")
+			fault(given, "is set twice: header names are case-insensitive; set it only once")
 		default:
 			clean[name] = value
 		}
 	}
 	if total > MaxHeadersBytes {
-		fault("", "has %d bytes in all; the limit is %d", total, MaxHeadersBytes)
+		fault("", "has %d bytes in total; the limit is %d", total, MaxHeadersBytes)
 	}
 	return clean, faults
 }

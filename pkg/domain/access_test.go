@@ -33,7 +33,7 @@ func TestCleanHeaders(t *testing.T) {
 		"a name that is too long":     {map[string]string{strings.Repeat("x", MaxHeaderName+1): "secret"}, "config.headers.x", "not a valid header name"},
 		"no value":                    {map[string]string{"Cookie": " "}, "config.headers.Cookie", "empty"},
 		"a value that is too long":    {map[string]string{"Cookie": strings.Repeat("s", MaxHeaderValue+1)}, "config.headers.Cookie", "bytes"},
-		"too many bytes":              {map[string]string{"A": strings.Repeat("x", MaxHeaderValue), "B": strings.Repeat("x", MaxHeaderValue)}, "config.headers", "in all"},
+		"too many bytes":              {map[string]string{"A": strings.Repeat("x", MaxHeaderValue), "B": strings.Repeat("x", MaxHeaderValue)}, "config.headers", "in total"},
 		"too many headers":            {many, "config.headers", "the limit is 20"},
 		"one name in two cases":       {map[string]string{"Cookie": "secret", "cookie": "secret"}, "config.headers.cookie", "twice"},
 		"the host":                    {map[string]string{"hOST": "evil.example"}, "config.headers.hOST", "cannot be set"},

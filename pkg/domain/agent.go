@@ -80,7 +80,7 @@ func (e AgentExtra) Check() error {
 		n += len(name) + len(v) + len(`"":,`)
 	}
 	if n > MaxAgentExtraBytes {
-		return Invalid("body", "has %d bytes of unknown fields, including those already stored with the agent; the limit is %d KiB. Leave some out, or set stored fields to null",
+		return Invalid("body", "has %d bytes of unknown fields, including those already stored with the agent; the limit is %d KiB. Leave some out, or set stored fields to null to remove them",
 			n, MaxAgentExtraBytes>>10)
 	}
 	return nil

@@ -52,7 +52,7 @@ func (c Chunking) Check() []FieldError {
 	bound(FieldMaxTokens, c.MaxTokens)
 	if target, limit := c.Sizes(); len(faults) == 0 && limit < target {
 		faults = append(faults, FieldError{Field: FieldMaxTokens,
-			Message: fmt.Sprintf("is %d, which is less than %s (%d); send both", limit, FieldTargetTokens, target)})
+			Message: fmt.Sprintf("is %d, which is less than %s (%d); set both", limit, FieldTargetTokens, target)})
 	}
 	return faults
 }

@@ -30,7 +30,7 @@ func ParseOrigin(text string) (string, error) {
 	case err != nil, u.Opaque != "", u.Scheme != "http" && u.Scheme != "https", u.Hostname() == "":
 		return "", fmt.Errorf("is %q; %s", shortened(text), wanted)
 	case u.User != nil, u.Path != "" && u.Path != "/", u.RawQuery != "", u.ForceQuery, u.Fragment != "", strings.HasSuffix(text, "#"):
-		return "", fmt.Errorf("is %q, which is more than an origin; %s", shortened(text), wanted)
+		return "", fmt.Errorf("is %q, which contains more than an origin; %s", shortened(text), wanted)
 	case strings.Contains(u.Host, "*"):
 		return "", fmt.Errorf("is %q; wildcards in hosts are not supported: list each host, or use * for any origin", shortened(text))
 	}

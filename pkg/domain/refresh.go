@@ -180,10 +180,10 @@ func checkCron(fields []string) error {
 	}
 	text := strings.Join(fields, " ")
 	if gap := shortestGap(sets[0], sets[1]); gap < MinRefresh {
-		return refreshFault("%q runs again after %s; the shortest interval is %s, so use fewer minutes", text, shortDuration(gap), shortDuration(MinRefresh))
+		return refreshFault("%q runs again after %s; the shortest interval is %s, so list fewer minutes", text, shortDuration(gap), shortDuration(MinRefresh))
 	}
 	if !hasMatchingDay(sets[2], sets[3], sets[4]) {
-		return refreshFault("%q never runs: its months do not have that day", text)
+		return refreshFault("%q never runs: none of its months has that day", text)
 	}
 	return nil
 }

@@ -150,7 +150,7 @@ func (d *Datasource) SettlePages(pages SiteProgress, cause string, at time.Time)
 	case all == 0 && stopped:
 		status, message = StatusError, "The crawl was stopped before any page was found."
 	case all == 0:
-		status, message = StatusError, fmt.Sprintf("The %s has no %ss that can be read.", group, part)
+		status, message = StatusError, fmt.Sprintf("The %s has no readable %ss.", group, part)
 	case all == 1 && failed == 1:
 		status, message = StatusError, fmt.Sprintf("The %s's only %s could not be read: %s", group, part, cause)
 	case all == 1 && skipped == 1:
