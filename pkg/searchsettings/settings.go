@@ -116,7 +116,7 @@ func (s Settings) Encode() ([]byte, error) {
 		return nil, fmt.Errorf("encoding search settings: %w", err)
 	}
 	if len(data) > MaxBytes {
-		return nil, domain.Errorf(domain.CodeTooLarge, "the settings have %d bytes as JSON; the limit is %d; remove rules", len(data), MaxBytes)
+		return nil, domain.Errorf(domain.CodeTooLarge, "the settings are %d bytes long as JSON; the limit is %d; remove some rules", len(data), MaxBytes)
 	}
 	return data, nil
 }
@@ -188,7 +188,7 @@ func (c *checker) pin(field string, p Pin) {
 		c.fault(field+".match", "is %q; it must be exact or contains", p.Match)
 	}
 	if len(p.Documents) == 0 && len(p.Block) == 0 {
-		c.fault(field+".documents", "is empty; name the documents to show first, or those to hide in block")
+		c.fault(field+".documents", "is empty; list the documents to show first, or put those to hide in block")
 	}
 	for name, documents := range map[string][]Document{field + ".documents": p.Documents, field + ".block": p.Block} {
 		c.count(name, len(documents), MaxPinDocuments)
@@ -200,7 +200,7 @@ func (c *checker) pin(field string, p Pin) {
 			case len(d.DatasourceID) > MaxTextBytes || len(d.CustomID) > MaxTextBytes:
 				c.fault(at, "has an id of more than %d bytes", MaxTextBytes)
 			case d.Chunk != nil && *d.Chunk < 0:
-				c.fault(at+".chunk", "is %d; it must be the number of a chunk, 0 or greater", *d.Chunk)
+				c.fault(at+".chunk", "is %d; it must be a chunk number, 0 or greater", *d.Chunk)
 			case d.Chunk != nil && strings.HasSuffix(name, ".block"):
 				c.fault(at+".chunk", "cannot be set in block, which hides whole documents")
 			}
@@ -214,7 +214,7 @@ func checkText(text string) error {
 	case len(text) > MaxTextBytes:
 		return fmt.Errorf("has %d bytes; the limit is %d", len(text), MaxTextBytes)
 	case n == 0:
-		return fmt.Errorf("is %q, which contains no word", text)
+		return fmt.Errorf("is %q, which contains no words", text)
 	case n > MaxTextWords:
 		return fmt.Errorf("has more than %d words", MaxTextWords)
 	}
