@@ -16,16 +16,16 @@ type askArguments struct {
 	Question       string `json:"question" jsonschema:"question to ask; it must be understandable on its own or as a follow-up in the conversation"`
 	Agent          string `json:"agent,omitempty" jsonschema:"id of the agent; can be left out if there is only one"`
 	ConversationID string `json:"conversationId,omitempty" jsonschema:"id of the conversation to continue, from an earlier answer; if left out, a new conversation starts"`
-	Rectangles     bool   `json:"rectangles,omitempty" jsonschema:"for programs that show PDFs: locate the spans of the sentences on the pages"`
+	Rectangles     bool   `json:"rectangles,omitempty" jsonschema:"for clients that display PDFs: return where the supporting passages are on the pages"`
 }
 
 type askAnswer struct {
-	Answer         string      `json:"answer" jsonschema:"answer with citations like [1], which are the numbers of the sources"`
+	Answer         string      `json:"answer" jsonschema:"answer with citations such as [1], which refer to the sources by number"`
 	Agent          string      `json:"agent"`
 	ConversationID string      `json:"conversationId"`
 	Sources        []askSource `json:"sources"`
 
-	Sentences []evidence.Sentence `json:"sentences" jsonschema:"sentences of the answer, with the text of the sources that supports them"`
+	Sentences []evidence.Sentence `json:"sentences" jsonschema:"the answer's sentences, each with the source text that supports it"`
 
 	unsupported []string // texts of unsupported sentences
 }
@@ -44,7 +44,7 @@ func addAsk(box *toolRegistry, lib Library) {
 	addTool(box, &sdk.Tool{
 		Name:        "ask",
 		Title:       "Ask an agent",
-		Description: "Lets an agent answer a question from the documents, with citations and their sources. If the request has a progress token, the answer's text is streamed in the messages of the progress notifications.",
+		Description: "Asks an agent to answer a question from the documents and cite its sources. If the request has a progress token, the answer's text is streamed in the messages of progress notifications.",
 		Annotations: &sdk.ToolAnnotations{Title: "Ask an agent", DestructiveHint: new(false), OpenWorldHint: new(false)}, // not read-only: it stores question and answer
 	}, func(f map[string]*jsonschema.Schema) {
 		text(f["question"], maxQuestionCharacters)
@@ -100,7 +100,7 @@ func agentFor(ctx context.Context, lib Library, id string) (string, error) {
 	}
 	switch len(agents) {
 	case 0:
-		return "", domain.Errorf(domain.CodeInvalid, "agent: the workspace has no agent; create one with POST /agents")
+		return "", domain.Errorf(domain.CodeInvalid, "agent: the workspace has no agents; create one with POST /agents")
 	case 1:
 		return agents[0].ID, nil
 	}
@@ -112,7 +112,7 @@ func agentFor(ctx context.Context, lib Library, id string) (string, error) {
 	if len(agents) > shown {
 		more = " and others"
 	}
-	return "", domain.Errorf(domain.CodeInvalid, "agent: is required because the workspace has several: %s%s", strings.Join(names, ", "), more)
+	return "", domain.Errorf(domain.CodeInvalid, "agent: is required because the workspace has several agents: %s%s", strings.Join(names, ", "), more)
 }
 
 // text renders the answer and its sources for clients that show only text.

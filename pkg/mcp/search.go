@@ -27,9 +27,9 @@ type searchFilters struct {
 
 	Type    string           `json:"type,omitempty" jsonschema:"type of a condition (eq, ne, gt, gte, lt, lte, in, nin, exists, prefix, contains) or of a combination (and, or, not)"`
 	Key     string           `json:"key,omitempty" jsonschema:"key of a condition: a metadata key, document.language, datasource.type, datasource.source_url, datasource.created_at or datasource.changed_at"`
-	Value   any              `json:"value,omitempty" jsonschema:"value of a condition: a string, number or boolean, or an array of them for in, nin and contains; a date is a string such as 2026-01-31"`
-	Filters []map[string]any `json:"filters,omitempty" jsonschema:"conditions and combinations in a combination of the type and or or, each with type, key and value, or type and filters"`
-	Filter  map[string]any   `json:"filter,omitempty" jsonschema:"condition or combination that must not match, with the type not"`
+	Value   any              `json:"value,omitempty" jsonschema:"value to compare with: a string, number or boolean, or an array of them for in, nin and contains; a date is a string such as 2026-01-31"`
+	Filters []map[string]any `json:"filters,omitempty" jsonschema:"for the types 'and' and 'or': the conditions or combinations to join, each with type, key and value, or with type and filters"`
+	Filter  map[string]any   `json:"filter,omitempty" jsonschema:"for the type 'not': the condition or combination that must not match"`
 }
 
 // where parses the condition or the combination of conditions in the filters. If they contain neither, it returns a nil
@@ -81,7 +81,7 @@ func addSearch(box *toolRegistry, lib Library) {
 	addTool(box, &sdk.Tool{
 		Name:        "search",
 		Title:       "Search documents",
-		Description: "Finds the passages of the workspace's documents, files and web pages that are most similar to a query. Returns their text with ids to pass to fetch.",
+		Description: "Searches the workspace's documents, files and web pages for the passages most similar to a query. Returns their text, with ids to pass to fetch.",
 		Annotations: readOnly("Search documents"),
 	}, func(f map[string]*jsonschema.Schema) {
 		text(f["query"], maxQuestionCharacters)
