@@ -10,7 +10,7 @@ func startSettings(c *Config) Group {
 		{Env: "SLUICE_DATA_DIR", Default: "./data", set: text(&c.DataDir),
 			Doc: "Directory for all data; only one api process can use it at a time."},
 		{Env: "SLUICE_API_KEY", Secret: true, set: key(&c.APIKey), Unset: "a random key, which is printed once and saved as `api-key` in the data directory",
-			Doc: "API key that is created at startup unless it exists, 16 to 512 ASCII characters."},
+			Doc: "API key of 16 to 512 ASCII characters, created at startup if it does not exist."},
 		{Env: "SLUICE_CHAT_MODEL", set: text(&c.ChatModel), Unset: "no model; answers quote the documents",
 			Doc: "Chat model that writes answers, as `model` or `provider:model`; providers are `openai`, `azure` and `anthropic`."},
 		{Env: "SLUICE_EMBED_MODEL", set: text(&c.EmbedModel), Unset: "the model in `SLUICE_EMBED_DIR`, else in `models` in the data directory, else the built-in model",
@@ -21,7 +21,7 @@ func startSettings(c *Config) Group {
 func serviceSettings(c *Config) Group {
 	return Group{Title: "Service", Settings: []Setting{
 		{Env: "SLUICE_LOG_LEVEL", Default: "info", set: enum(&c.LogLevel, "debug", "info", "warn", "error"),
-			Doc: "Least severe level that is logged: `debug`, `info`, `warn` or `error`."},
+			Doc: "Lowest level that is logged: `debug`, `info`, `warn` or `error`."},
 		{Env: "SLUICE_WORKERS", Default: "true", set: boolean(&c.Workers),
 			Doc: "Run the ingestor and the crawler inside the api process; with `false`, separate processes do their work, except writing to the embedded index."},
 		{Env: "SLUICE_ADMIN_KEY", Secret: true, set: passphrase(&c.AdminKey), Unset: "no key; profiling is off, and backups work only locally",
@@ -41,7 +41,7 @@ func serviceSettings(c *Config) Group {
 		{Env: "SLUICE_CONVERSATION_RETENTION", Default: "0", set: retention(&c.ConversationRetention),
 			Doc: "Time after which inactive conversations are deleted, such as `90d` or `36h`; 0 keeps them forever."},
 		{Env: "SLUICE_SHUTDOWN_GRACE", Default: "10s", set: duration(&c.ShutdownGrace),
-			Doc: "Time that a stopping process waits for open requests to finish."},
+			Doc: "How long a stopping process waits for open requests to finish."},
 	}}
 }
 
@@ -111,9 +111,9 @@ func retrievalSettings(c *Config) Group {
 			Doc: "URL of a server that reranks the best 50 candidates, such as `https://api.cohere.com/v2/rerank`."},
 		{Env: "RERANK_API_KEY", Secret: true, set: text(&c.RerankKey), Doc: "API key for the reranker."},
 		{Env: "RERANK_MODEL", set: text(&c.RerankModel), Unset: "no model in process",
-			Doc: "Model that reranks: on the server at `RERANK_URL`, such as `rerank-v3.5`, or without that setting in process, by name (`ms-marco-MiniLM-L6-v2`) or directory."},
+			Doc: "Reranker: a model on the server at `RERANK_URL`, such as `rerank-v3.5`, or, without that setting, the name (`ms-marco-MiniLM-L6-v2`) or directory of one in process."},
 		{Env: "SLUICE_RERANK_BUDGET", Default: "0s", set: delay(&c.RerankBudget),
-			Doc: "Time that a query may spend on reranking, after which only the candidates scored so far are reordered; `0s` means 300 ms for a model in process and 5 s for a server."},
+			Doc: "Time limit for reranking a query's results, after which only the candidates scored so far are reordered; `0s` means 300 ms for a model in process and 5 s for a server."},
 	}}
 }
 
@@ -129,7 +129,7 @@ func storageSettings(c *Config) Group {
 		{Env: "SLUICE_EMBEDDED_INDEX", Default: "auto", set: enum((*string)(&c.EmbeddedIndex), string(Auto), string(Yes), string(No)),
 			Doc: "Whether this process opens the embedded index: `true`, `false`, or `auto` (if Milvus is not configured or the catalog is SQLite); only one api process can open it."},
 		{Env: "SLUICE_CACHE_MEMORY", Default: "0", set: sizeOrNone(&c.CacheMemory, 1<<20),
-			Doc: "Memory for the caches of a process; 0 means 120 MiB, but 1/64 of the machine's memory for index postings if that is more."},
+			Doc: "Memory for a process's caches; 0 means 120 MiB, or more if 1/64 of the machine's memory exceeds the share for index postings."},
 	}}
 }
 
@@ -138,9 +138,9 @@ func natsSettings(c *Config) Group {
 		{Env: "NATS_URL", Secret: true, set: text(&c.NATSURL), Unset: "the embedded NATS server",
 			Doc: "Comma-separated URLs of NATS servers with JetStream, each `nats://` or `tls://`."},
 		{Env: "NATS_CREDS", set: file(&c.NATSCreds), Doc: "File with the credentials for the NATS servers (JWT and seed)."},
-		{Env: "NATS_CA", set: file(&c.NATSCA), Unset: "the system's authorities", Doc: "PEM file of the certificate authority of the NATS servers."},
-		{Env: "NATS_CERT", set: file(&c.NATSCert), Doc: "PEM file of the client certificate for NATS."},
-		{Env: "NATS_KEY", set: file(&c.NATSKey), Doc: "PEM file of the private key of the client certificate for NATS."},
+		{Env: "NATS_CA", set: file(&c.NATSCA), Unset: "the system's authorities", Doc: "PEM file with the certificate authority for the NATS servers."},
+		{Env: "NATS_CERT", set: file(&c.NATSCert), Doc: "PEM file with the client certificate for NATS."},
+		{Env: "NATS_KEY", set: file(&c.NATSKey), Doc: "PEM file with the client certificate's private key."},
 		{Env: "SLUICE_NATS_REPLICAS", Default: "1", set: number(&c.NATSReplicas, 1, 5),
 			Doc: "Number of NATS servers that store each message; with 3, messages survive the loss of one server."},
 		{Env: "NATS_MONITOR_URL", Secret: true, set: httpAddresses(&c.NATSMonitor), Unset: "no check",
@@ -167,7 +167,7 @@ func ingestionSettings(c *Config) Group {
 			Doc: "Number of scanned pages that an ingestor reads at once; 0 means half of the processors."},
 		{Env: "SLUICE_OCR_PAGES", Default: "1000", set: number(&c.OCRPages, 1, 10_000), Doc: "Maximum scanned pages to read per document."},
 		{Env: "SLUICE_OCR_PICTURES", Default: "100", set: number(&c.OCRPictures, 0, 10_000),
-			Doc: "Maximum pictures within a document whose text is read; 0 reads none."},
+			Doc: "Maximum pictures per document to read text from; 0 reads none."},
 	}}
 }
 
@@ -202,12 +202,12 @@ func limitSettings(c *Config) Group {
 		{Env: "SLUICE_LIMIT_PAGE_BYTES", Default: "20MiB", set: size(&c.LimitPageBytes, 1024), Doc: "Maximum size of a fetched page or document after decompression."},
 		{Env: "SLUICE_LIMIT_DOCUMENTS", Default: "1000", set: number(&c.LimitDocuments, 1, 100_000), Doc: "Maximum documents in one upsert request."},
 		{Env: "SLUICE_LIMIT_PAGES", Default: "10000", set: number(&c.LimitPages, 1, 10_000_000), Doc: "Maximum pages of a website."},
-		{Env: "SLUICE_LIMIT_ARCHIVE_FILES", Default: "10000", set: number(&c.LimitArchiveFiles, 1, 100_000), Doc: "Maximum files of a ZIP archive that are read."},
-		{Env: "SLUICE_LIMIT_ARCHIVE_BYTES", Default: "1GiB", set: size(&c.LimitArchiveBytes, 1024), Doc: "Maximum unpacked size of the files of a ZIP archive that are read."},
+		{Env: "SLUICE_LIMIT_ARCHIVE_FILES", Default: "10000", set: number(&c.LimitArchiveFiles, 1, 100_000), Doc: "Maximum files to read from a ZIP archive."},
+		{Env: "SLUICE_LIMIT_ARCHIVE_BYTES", Default: "1GiB", set: size(&c.LimitArchiveBytes, 1024), Doc: "Maximum unpacked size of the files read from a ZIP archive."},
 		{Env: "SLUICE_LIMIT_CHUNKS", Default: "200000", set: number(&c.LimitChunks, 1, 10_000_000), Doc: "Maximum chunks of a document."},
 		{Env: "SLUICE_LIMIT_QUERY", Default: "8000", set: number(&c.LimitQuery, 1, 1_000_000), Doc: "Maximum length of a query in characters, before and after Unicode normalisation (NFKC)."},
 		{Env: "SLUICE_LIMIT_RATE", Default: "0", set: number(&c.LimitRate, 0, 1_000_000),
-			Doc: "Maximum requests per second to each api process with an API key or, without a key, from an address, with bursts of up to twice as many; 0 means no limit."},
+			Doc: "Maximum requests per second to each api process, per API key or, without a key, per address, with bursts of up to twice as many; 0 means no limit."},
 		{Env: "SLUICE_LIMIT_VISITOR", Default: "0", set: number(&c.LimitVisitor, 0, 1_000_000),
 			Doc: "Maximum questions per minute from each visitor of a public agent; 0 means no limit."},
 		{Env: "SLUICE_LIMIT_WAITING", Default: "1000000", set: number(&c.LimitWaiting, 1, 1_000_000_000),
