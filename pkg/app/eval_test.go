@@ -91,7 +91,7 @@ func TestEvalMeasuresARunningService(t *testing.T) {
 				}
 			}
 		}
-		for _, part := range []string{`Skipped 1 of 5 questions without relevant documents or an answer`, `(the first is "5")`, `1 document named as relevant is not in the datastore and counts as not found`, "nothing like it"} {
+		for _, part := range []string{`Skipped 1 of 5 questions without relevant documents or an answer`, `(the first is "5")`, `1 document marked as relevant is not in the datastore and counts as not found`, "nothing like it"} {
 			if !strings.Contains(errs, part) {
 				t.Errorf("%q is not said in %q", part, errs)
 			}

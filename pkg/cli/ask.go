@@ -23,7 +23,7 @@ func (p *Program) askCommand() *cobra.Command {
 	var f askFlags
 	cmd := &cobra.Command{
 		Use: "ask QUESTION [--agent AGENT | --datastore DATASTORE]", Short: "Ask an agent a question", GroupID: GroupUse,
-		Long: "Ask an agent and print its answer as it is written, with the sources that it cites. With --datastore, the\n" +
+		Long: "Ask an agent and print its answer as it is written, with the sources it cites. With --datastore, the\n" +
 			"question goes to an agent that searches only that datastore. This agent is created if it does not exist. Neither\n" +
 			"flag is needed if there is only one agent or one datastore.",
 		Example: "sluice ask \"How long is the warranty?\" --datastore Handbook\nsluice ask \"And for the motor?\" --agent Support --conversation $ID",

@@ -32,7 +32,7 @@ func (p *Program) connected(where *ConnectionFlags, do func(context.Context, *cl
 
 func (p *Program) datastoresCommand() *cobra.Command {
 	stores := &cobra.Command{
-		Use: "datastores list|create|show|delete|synonyms|settings", Aliases: []string{"datastore"}, Short: "List, create, show and delete datastores, and control their search",
+		Use: "datastores list|create|show|delete|synonyms|settings", Aliases: []string{"datastore"}, Short: "Manage datastores and their search settings",
 		GroupID: GroupUse, DisableFlagsInUseLine: true,
 		Long: "A datastore holds documents that are searched together. It can be given by its id or its name.",
 	}

@@ -150,7 +150,7 @@ func (w *walker) object(depth int) error {
 		}
 		key, ok := token.(string)
 		if !ok {
-			return fmt.Errorf("has %v in place of a field name", token)
+			return fmt.Errorf("has %v where a field name should be", token)
 		}
 		if slices.Contains(listFields, key) && depth < maxLists && w.isList() {
 			listed = true
@@ -230,7 +230,7 @@ func (w *walker) errorAt(err error) error {
 		err = fmt.Errorf("invalid JSON: %w", err)
 	}
 	if errors.Is(err, io.ErrUnexpectedEOF) {
-		err = errors.New("the file ends within this document: check that it was copied completely")
+		err = errors.New("the file ends in the middle of this document: check that it was copied completely")
 	}
 	return fmt.Errorf("document %d, at byte %d: %w", w.n+1, at, err)
 }

@@ -75,8 +75,8 @@ func TestAnImportIsReadInEveryForm(t *testing.T) {
 		"no id":                        {text: `{"text":"One."}{"text":"One."}`, want: []string{"sha256:1b1528336248f6d9ba497522301716c7 : One. map[]", "sha256:1b1528336248f6d9ba497522301716c7 : One. map[]"}},
 		"no text":                      {text: `{"id":"a","text":"  "}{"id":"b","text":"Two."}`, want: []string{"unusable: document 1 (a)", "b : Two. map[]"}},
 		"metadata that is none":        {text: `{"id":"a","text":"One.","metadata":"x"}`, want: []string{"unusable: document 1 (a)"}},
-		"a file that was cut":          {text: `{"id":"a","text":"One."}{"id":"b","te`, want: []string{"a : One. map[]", "error: document 2, at byte 34: the file ends within this document: check that it was copied completely"}},
-		"an array that was cut":        {text: `[{"id":"a","text":"One."},`, want: []string{"a : One. map[]", "error: document 2, at byte 26: the file ends within this document: check that it was copied completely"}},
+		"a file that was cut":          {text: `{"id":"a","text":"One."}{"id":"b","te`, want: []string{"a : One. map[]", "error: document 2, at byte 34: the file ends in the middle of this document: check that it was copied completely"}},
+		"an array that was cut":        {text: `[{"id":"a","text":"One."},`, want: []string{"a : One. map[]", "error: document 2, at byte 26: the file ends in the middle of this document: check that it was copied completely"}},
 		"what is no JSON":              {text: `{"id":"a","text":"One."}{oops}`, want: []string{"a : One. map[]", "error: document 2, at byte 25: invalid JSON: invalid character 'o'"}},
 		"a number":                     {text: `[1]`, want: []string{"error: document 1, at byte 2: is 1, but a document must be a JSON object"}},
 		"lists without end":            {text: strings.Repeat("[", 100), want: []string{"error: document 1, at byte 5: has lists nested more than 4 levels deep"}},
@@ -267,7 +267,7 @@ func TestAFolderIsWalkedInOrderAndWithoutWhatCannotBeRead(t *testing.T) {
 	if diff := cmp.Diff([]string{"a/c.md", "b.md"}, got); diff != "" {
 		t.Error(diff)
 	}
-	if diff := cmp.Diff([]string{"none.md: the file is empty", "old.zip: an archive: to add the files in it, name the archive itself or the pattern **/*.zip", "photo.JPG: a picture: to read it as a scan, name the file itself or the pattern **/*.jpg"}, left); diff != "" {
+	if diff := cmp.Diff([]string{"none.md: the file is empty", "old.zip: an archive: to add its files, name the archive itself or use the pattern **/*.zip", "photo.JPG: a picture: to read it as a scan, name the file itself or use the pattern **/*.jpg"}, left); diff != "" {
 		t.Error(diff)
 	}
 }

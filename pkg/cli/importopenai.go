@@ -36,7 +36,7 @@ func (p *Program) importOpenAICommand() *cobra.Command {
 			"OPENAI_API_KEY to the account's key; the account is not changed. Each vector store becomes a datastore with the same\n" +
 			"name, unless --datastore names another. A file's attributes become its metadata, and its id becomes its custom id, so\n" +
 			"the next run continues an interrupted one. OpenAI does not return files with the purpose assistants, so their text\n" +
-			"is read from the vector store. At the end, the command compares the numbers of files.",
+			"is read from the vector store. At the end, the command compares the number of files on both sides.",
 		Example: "OPENAI_API_KEY=sk-… sluice import openai --vector-store vs_abc123\n" +
 			"sluice import openai --all --from http://127.0.0.1:8321/v1",
 		Args: cobra.NoArgs,
@@ -177,7 +177,7 @@ func accountFault(err error) error {
 		return err
 	}
 	if _, ok := errors.AsType[*openaiaccount.Unreachable](err); ok {
-		return WithExit(Unavailable, fmt.Errorf("%w; check that --from is its address", err))
+		return WithExit(Unavailable, fmt.Errorf("%w; check that --from has the right address", err))
 	}
 	switch openaiaccount.StatusOf(err) {
 	case 0:
@@ -271,7 +271,7 @@ func (a *accountFiles) fetch(ctx context.Context, f openaiaccount.StoreFile, d *
 	text, textErr := a.account.Text(ctx, a.store.ID, f.ID)
 	switch {
 	case textErr == nil && strings.TrimSpace(text) == "":
-		return a.unusable(d, f, fmt.Errorf("%w; the vector store does not have its text either", err))
+		return a.unusable(d, f, fmt.Errorf("%w; the vector store does not have the file's text either", err))
 	case textErr != nil && !openaiaccount.ConcernsObject(textErr):
 		return textErr
 	case textErr != nil:

@@ -176,11 +176,11 @@ func (f ingestFlags) sources(args []string) (sourceFlags, error) {
 	if f.watch || f.mirror {
 		for _, arg := range args {
 			if info, err := os.Stat(arg); !isAddress(arg) && (err != nil || !info.IsDir()) {
-				return s, Misusedf("--watch and --delete work with folders, but %q is not a folder", arg)
+				return s, Misusedf("--watch and --delete only work with folders, but %q is not a folder", arg)
 			}
 		}
 		if !slices.ContainsFunc(args, func(a string) bool { return !isAddress(a) }) {
-			return s, Misusedf("--watch and --delete work with folders; for web addresses use --refresh 24h")
+			return s, Misusedf("--watch and --delete only work with folders; for web addresses, use --refresh 24h")
 		}
 	}
 	if f.watch && !f.wait {

@@ -115,7 +115,7 @@ func (p *Program) queryCommand() *cobra.Command {
 	var filter filterFlags
 	cmd := &cobra.Command{
 		Use: "query TEXT [--datastore DATASTORE]", Short: "Search a datastore", GroupID: GroupUse,
-		Long: "Find the passages that match a query best, with their scores (0 to 1) and locations. --datastore can be left out if\n" +
+		Long: "Find the passages that best match a query, with their scores (0 to 1) and locations. --datastore can be left out if\n" +
 			"there is only one datastore.",
 		Example: "sluice query \"error E-23\" --datastore Handbook --mode lexical --top-k 3 --filter team=pumps\n" +
 			"sluice query \"warranty\" --datastore Handbook --json | jq -r .[0].text",

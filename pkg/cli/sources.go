@@ -244,9 +244,9 @@ func fileIn(root, path string, entry fs.DirEntry, c choice, metadata map[string]
 	case skippedExtensions[extension]:
 		left(path, "unsupported file type")
 	case pictureExtensions[extension] && !c.names(extension):
-		left(path, "a picture: to read it as a scan, name the file itself or the pattern **/*"+extension)
+		left(path, "a picture: to read it as a scan, name the file itself or use the pattern **/*"+extension)
 	case extension == archiveExtension && !c.names(extension):
-		left(path, "an archive: to add the files in it, name the archive itself or the pattern **/*"+extension)
+		left(path, "an archive: to add its files, name the archive itself or use the pattern **/*"+extension)
 	default:
 		return file(path, true, metadata), nil
 	}

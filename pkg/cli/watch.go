@@ -165,7 +165,7 @@ func (w *watcher) addAll() error {
 		switch {
 		case errors.Is(err, fs.ErrNotExist):
 			return WithExit(NotFound, fmt.Errorf(
-				"folder %q no longer exists, so it is not watched any more; its documents stay in the datastore", root))
+				"folder %q no longer exists, so it is no longer watched; its documents stay in the datastore", root))
 		case err != nil:
 			return fmt.Errorf("watching %s (the system limits the number of watched folders; on Linux, raise fs.inotify.max_user_watches): %w", root, err)
 		}

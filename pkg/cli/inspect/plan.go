@@ -166,10 +166,10 @@ func writePlanSummary(w io.Writer, sum crawl.PlanSummary) error {
 		}
 	}
 	if n := sum.Decisions[crawl.PlanPage]; n > 0 {
-		fmt.Fprintf(&b, "The pages were not parsed, so a crawl can still fail for damaged pages and pages without text. %d of %s %s in a format other than HTML.\n",
+		fmt.Fprintf(&b, "The pages were not parsed, so a crawl can still fail on damaged pages and pages without text. %d of %s %s in a format other than HTML.\n",
 			sum.Documents, cli.Counted(n, "page"), cli.OneOrMany(sum.Documents, "is", "are"))
 	}
-	fmt.Fprintf(&b, "A crawl takes at least %s, with %s between two requests.\n", sum.Time.Round(time.Second), sum.Delay)
+	fmt.Fprintf(&b, "A crawl takes at least %s, with %s between requests.\n", sum.Time.Round(time.Second), sum.Delay)
 	_, err := io.WriteString(w, b.String())
 	return err
 }

@@ -33,7 +33,7 @@ func TestPlanShowsWhatACrawlWouldFetch(t *testing.T) {
 		}},
 		"the sitemap's pages, fetched": {[]string{"--fetch", s.URL}, []string{
 			"page        0  " + s.URL + "/about.html", "       14  page", "14 addresses, listed in 3 sitemap files",
-			"The pages were not parsed, so a crawl can still fail for damaged pages and pages without text. 1 of 14 pages is in a format other than HTML.",
+			"The pages were not parsed, so a crawl can still fail on damaged pages and pages without text. 1 of 14 pages is in a format other than HTML.",
 		}},
 		"some of them": {[]string{"--include", "/products/*", "--exclude", "kelp-*", s.URL}, []string{
 			"listed      0  " + s.URL + "/products/nimbus-logger.html",

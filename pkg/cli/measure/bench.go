@@ -46,7 +46,7 @@ func (p commands) benchCommand() *cobra.Command {
 		ValidArgs: []string{loadQueries, loadUploads, loadStreams}, Args: cobra.ArbitraryArgs,
 		Long: "Send requests to a running service and print its response times. With --rate, requests start on a schedule, and\n" +
 			"latency is measured from the scheduled start. Without it, each client waits for its response before it sends the\n" +
-			"next request. Requests and tokens count towards the usage of the API key.",
+			"next request. Requests and tokens count towards the API key's usage.",
 		Example: "sluice bench queries --datastore Handbook --rate 200 --for 1m\nsluice bench uploads --size 5KB --clients 8\n" +
 			"sluice bench streams --agent Support --queries q.jsonl --clients 50",
 		RunE: func(cmd *cobra.Command, args []string) error {

@@ -108,7 +108,7 @@ func filesOf(dir string) (func(n int) loadtest.Item, error) {
 		}
 		content, err := os.ReadFile(path)
 		if total += len(content); err == nil && total > benchBytes {
-			err = fmt.Errorf("the files have more than %d MiB", benchBytes>>20)
+			err = fmt.Errorf("the files add up to more than %d MiB", benchBytes>>20)
 		}
 		items = append(items, loadtest.Item{FileName: d.Name(), Content: content})
 		return err

@@ -42,7 +42,7 @@ func (p commands) evalCommand() *cobra.Command {
 			"of the content; it is set by SLUICE_CHAT_MODEL and by OPENAI_BASE_URL or OPENAI_API_KEY.\n\n" +
 			"A question may have filters, as in the API. --misses explains where expected results were lost. --try measures\n" +
 			"other settings on temporary copies of the texts, up to 1,000 documents and 8 MiB, and deletes the copies. Both suggest\n" +
-			"changes that improved the results.",
+			"changes that would improve the results.",
 		Example: "sluice eval --datastore Handbook --generate 200 --out q.jsonl\n" +
 			"sluice eval --datastore Handbook --queries q.jsonl --modes hybrid,lexical\n" +
 			"sluice eval --datastore Handbook --queries q.jsonl --misses 20",
@@ -219,7 +219,7 @@ func compareModes(ctx context.Context, sluice *service.Service, s evalSettings, 
 		return err
 	}
 	if tried != nil {
-		fmt.Fprint(out, "\nResults on temporary copies of the content; the row hybrid has the current settings\n\n")
+		fmt.Fprint(out, "\nResults on temporary copies of the content; the hybrid row shows the current settings\n\n")
 		if err := tried.Write(out); err != nil {
 			return err
 		}
@@ -279,7 +279,7 @@ func readCases(ctx context.Context, sluice *service.Service, s evalSettings, err
 			truth.Without[0])
 	}
 	if n := len(truth.Unknown); n > 0 {
-		fmt.Fprintf(errs, "%s named as relevant %s not in the datastore and %s as not found (the first is %q).\n", cli.Counted(n, "document"),
+		fmt.Fprintf(errs, "%s marked as relevant %s not in the datastore and %s as not found (the first is %q).\n", cli.Counted(n, "document"),
 			cli.OneOrMany(n, "is", "are"), cli.OneOrMany(n, "counts", "count"), truth.Unknown[0])
 	}
 	return truth.Cases, nil

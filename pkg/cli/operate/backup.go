@@ -106,7 +106,7 @@ func (b backupRequest) open(ctx context.Context, program string, environ []strin
 	if b.address != "" {
 		key := cmp.Or(c.AdminKey, localOperatorKey(c.DataDir, b.address))
 		if key == "" {
-			return nil, cli.Misusedf("set SLUICE_ADMIN_KEY to the operator's key of the service at %s, or use --data-dir with its data directory on its machine", b.address)
+			return nil, cli.Misusedf("set SLUICE_ADMIN_KEY to the operator's key for the service at %s, or run the command on the service's machine with --data-dir set to its data directory", b.address)
 		}
 		return requestBackup(ctx, b.address, key, b.rate)
 	}
@@ -125,7 +125,7 @@ func (b backupRequest) open(ctx context.Context, program string, environ []strin
 		return nil, fmt.Errorf("%w; that process cannot make backups, or is still starting", err)
 	}
 	if readErr != nil {
-		return nil, fmt.Errorf("reading %s with the address of the service: %w", datadir.Operator, readErr)
+		return nil, fmt.Errorf("reading the service's address from %s: %w", datadir.Operator, readErr)
 	}
 	return requestBackup(ctx, access.Address, access.Key, b.rate)
 }
@@ -167,7 +167,7 @@ func requestBackup(ctx context.Context, address, key, rate string) (io.ReadClose
 	}
 	var p struct{ Detail string }
 	if json.Unmarshal(b, &p) != nil || p.Detail == "" {
-		p.Detail = "the server there is not a Sluice service of this version"
+		p.Detail = "that server is not a Sluice service of this version"
 	}
 	return nil, cli.WithExit(cli.ExitOfStatus(res.StatusCode), fmt.Errorf("the service at %s rejected the backup with status %d: %s", address, res.StatusCode, p.Detail))
 }

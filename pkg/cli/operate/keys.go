@@ -178,7 +178,7 @@ func parseLimits(text string) (domain.Limits, error) {
 		n, err := strconv.ParseInt(value, 10, 64)
 		metric := domain.Metric(name)
 		if !slices.Contains([]domain.Metric{domain.MetricQueries, domain.MetricTokens, domain.LimitRequests}, metric) || err != nil || n <= 0 {
-			return nil, cli.Misusedf("--limits %q: must be queries, tokens or requests_per_second, an equals sign and a positive number", pair)
+			return nil, cli.Misusedf("--limits %q: must be queries=N, tokens=N or requests_per_second=N, where N is a positive number", pair)
 		}
 		limits[metric] = n
 	}

@@ -198,6 +198,6 @@ func (p commands) openPulledReranker(m pull.Model, directory string) error {
 	if p.JSON {
 		return p.PrintJSON(map[string]any{"model": m.Name, "directory": directory})
 	}
-	fmt.Fprintf(p.Out, "Installed %[1]s in %[2]s.\nSet RERANK_MODEL=%[1]s and restart the service: it then reranks the best results of queries.\n", m.Name, directory)
+	fmt.Fprintf(p.Out, "Installed %[1]s in %[2]s.\nSet RERANK_MODEL=%[1]s and restart the service to have it rerank the best results.\n", m.Name, directory)
 	return nil
 }

@@ -29,7 +29,7 @@ func (p commands) restoreCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "restore (FILE | -) (--data DIR | --check)", Short: "Restore a backup into a new data directory", DisableFlagsInUseLine: true,
 		GroupID: cli.GroupOperate, Args: cli.Exactly("FILE"),
-		Long: "Create a data directory from a backup. The file - means standard input. A service started with the directory\n" +
+		Long: "Create a data directory from a backup; use - for standard input. A service started with the directory\n" +
 			"rebuilds the index and continues unfinished jobs. Exit code 6 means that the archive is damaged and nothing was\n" +
 			"restored, or that the whole backup was restored, but the service had already lost some originals when the backup\n" +
 			"was made.",
@@ -135,7 +135,7 @@ func emptyDir(path string) error {
 		switch e.Name() {
 		case datadir.Lock, datadir.PID, "lost+found":
 		case datadir.Restoring:
-			return fmt.Errorf("%s has files of an interrupted restore: remove them, or choose another directory", path)
+			return fmt.Errorf("%s contains files from an interrupted restore: remove them, or choose another directory", path)
 		default:
 			return fmt.Errorf("%s is not empty (it has %q): choose an empty or new directory", path, e.Name())
 		}
