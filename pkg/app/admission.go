@@ -176,7 +176,7 @@ func (r *storageCheck) inspect(ctx context.Context) error {
 		return nil
 	}
 	if free, known := freeBytes(r.dir); known && free < r.disk {
-		return fmt.Errorf("the service's disk has less than %d MiB free (SLUICE_LIMIT_DISK): no content is accepted until there is more space", r.disk>>20)
+		return fmt.Errorf("the service's disk has less than %d MiB free (SLUICE_LIMIT_DISK): new content is rejected until space is freed", r.disk>>20)
 	}
 	return nil
 }

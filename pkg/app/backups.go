@@ -117,7 +117,7 @@ func (b *backups) fail(w http.ResponseWriter, r *http.Request, out *archiveRespo
 		return
 	}
 	if !gone && domain.CodeOf(err) != domain.CodeUnavailable {
-		problem.Refuse(w, domain.CodeInternal, "the backup could not be started; see the log of the service")
+		problem.Refuse(w, domain.CodeInternal, "the backup could not be started; see the service's log")
 		return
 	}
 	w.Header().Set("Retry-After", "5")

@@ -68,7 +68,7 @@ func (s *Service) chatModelNames() map[string]string {
 func openChatModels(c config.Config, words extractive.WordVectors) (chat.Models, error) {
 	if c.ChatModel == "" && len(c.ModelNames) == 0 {
 		if c.ChatFallback != "" {
-			return nil, errors.New("SLUICE_CHAT_FALLBACK is set without SLUICE_CHAT_MODEL: set SLUICE_CHAT_MODEL to the model that is used first")
+			return nil, errors.New("SLUICE_CHAT_FALLBACK is set without SLUICE_CHAT_MODEL: set SLUICE_CHAT_MODEL to the model to try first")
 		}
 		return chat.SingleModel(extractive.New(words)), nil
 	}

@@ -27,9 +27,9 @@ func newCommandLine(h hooks, shape Shape, environ []string, stdout, stderr io.Wr
 		About: map[Shape]string{
 			API: "Sluice indexes files, web pages, websites and text, and answers questions about them. Without a command, it runs\n" +
 				"the service, which needs no configuration.",
-			Ingestor: "Ingestor reads and indexes documents for the api processes of a fleet. Without a command, it runs the process;\n" +
+			Ingestor: "Ingestor reads and indexes documents for a fleet's api processes. Without a command, it runs the process;\n" +
 				"sluice ingestor serve --help lists the settings.",
-			Crawler: "Crawler fetches web pages for the api processes of a fleet. Without a command, it runs the process;\n" +
+			Crawler: "Crawler fetches web pages for a fleet's api processes. Without a command, it runs the process;\n" +
 				"sluice crawler serve --help lists the settings.",
 		}[shape],
 	}}

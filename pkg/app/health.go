@@ -96,7 +96,7 @@ func writeStatus(w http.ResponseWriter, status int, body any) {
 // recorded returns checks that also record their results in the metric sluice_dependency_up.
 func recorded(r prometheus.Registerer, checks []api.Check) []api.Check {
 	up := prometheus.NewGaugeVec(prometheus.GaugeOpts{
-		Name: "sluice_dependency_up", Help: "1 if the dependency was reachable at the last request for /readyz, otherwise 0.",
+		Name: "sluice_dependency_up", Help: "1 if the dependency was reachable when /readyz was last requested, otherwise 0.",
 	}, []string{"dependency"})
 	r.MustRegister(up)
 	out := slices.Clone(checks)

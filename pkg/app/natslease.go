@@ -27,7 +27,7 @@ func (s *Service) leaseNATS(ctx context.Context) error {
 	}
 	if !held {
 		return fmt.Errorf("another api process uses this database with other NATS servers: set the same NATS_URL; "+
-			"to change the NATS servers, stop all api processes for %s first", natsLeaseTime)
+			"to switch to other NATS servers, first stop all api processes for %s", natsLeaseTime)
 	}
 	return nil
 }

@@ -47,7 +47,7 @@ func (s *Service) openDir(context.Context) (err error) {
 	}
 	s.deferClose(s.dir.Close)
 	if _, err := os.Stat(s.dir.Join(datadir.Restoring)); err == nil {
-		return fmt.Errorf("data directory %s has files of an interrupted restore: empty it and restore again (sluice restore FILE --data DIR)", s.dir.Path())
+		return fmt.Errorf("data directory %s contains files from an interrupted restore: empty it and restore again (sluice restore FILE --data DIR)", s.dir.Path())
 	}
 	// Remove any unfinished uploads that a killed process left behind.
 	if err := os.RemoveAll(s.dir.Join(datadir.Temp)); err != nil {
@@ -78,7 +78,7 @@ func listen(ctx context.Context, addr string) (net.Listener, error) {
 	case errors.Is(err, fs.ErrPermission):
 		return nil, fmt.Errorf("no permission to listen on %s: set SLUICE_ADDR or --addr to a port above 1023: %w", addr, err)
 	case errors.Is(err, syscall.EADDRNOTAVAIL):
-		return nil, fmt.Errorf("%s is not an address of this machine: set SLUICE_ADDR or --addr to an address that it has, or to 0.0.0.0 to listen on all: %w", addr, err)
+		return nil, fmt.Errorf("%s is not an address of this machine: set SLUICE_ADDR or --addr to one of its addresses, or to 0.0.0.0 to listen on all of them: %w", addr, err)
 	case err != nil:
 		return nil, fmt.Errorf("listening on %s (SLUICE_ADDR): %w", addr, err)
 	}

@@ -31,7 +31,7 @@ func withProfiles(key string, next http.Handler) http.Handler {
 		}
 		w.Header().Set("Cache-Control", "no-store")
 		if !caller.isAuthorized(r) {
-			problem.Refuse(w, domain.CodeUnauthorized, "profiles require the header Authorization: Bearer <key> with the value of SLUICE_ADMIN_KEY as the key")
+			problem.Refuse(w, domain.CodeUnauthorized, "profiling requires the header Authorization: Bearer <key>; the key is the value of SLUICE_ADMIN_KEY")
 			return
 		}
 		profiles.ServeHTTP(w, r)

@@ -96,7 +96,7 @@ func (s *Service) watchRemote(ctx context.Context, r remoteEngine) {
 		if lost, err := s.hasLost(ctx, r); err != nil { // the readiness checks report which dependency is down
 			pause = emptyRetry
 		} else if lost && !r.rebuild.isUnderway() {
-			s.log.Warn("the index is empty, so queries find nothing; it is rebuilt from the originals", "engine", r.name)
+			s.log.Warn("the index is empty, so queries find nothing until it has been rebuilt from the originals", "engine", r.name)
 			r.rebuild.begin(s.now())
 			notify(s.indexAlarm)
 		}

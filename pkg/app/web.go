@@ -79,7 +79,7 @@ func openBrowser(c config.Config, temp string, log *slog.Logger) (*render.Browse
 		return nil, nil
 	case path == "auto":
 		if path = render.Find(); path == "" {
-			return nil, errors.New("SLUICE_CHROMIUM is auto, but no Chromium was found on the PATH: install one or set its path")
+			return nil, errors.New("SLUICE_CHROMIUM is auto, but no Chromium was found on the PATH: install one, or set the path to its binary")
 		}
 	}
 	if path != "" {
@@ -91,7 +91,7 @@ func openBrowser(c config.Config, temp string, log *slog.Logger) (*render.Browse
 		URL: c.ChromeURL, Path: path, MaxHTML: int64(c.LimitPageBytes), UserAgent: c.UserAgent, TempDir: temp, Log: log,
 	})
 	if err != nil {
-		return nil, fmt.Errorf("setting up the browser of CHROME_URL or SLUICE_CHROMIUM: %w", err)
+		return nil, fmt.Errorf("setting up the browser from CHROME_URL or SLUICE_CHROMIUM: %w", err)
 	}
 	return browser, nil
 }
