@@ -172,7 +172,7 @@ func TestAnotherWorkspaceSeesNothing(t *testing.T) {
 			t.Errorf("%s shows %v", list, o)
 		}
 	}
-	if got := stranger.call("POST", "/agents", object{"name": "a", "datastoreIds": []string{theirs, s.datastore}}).fault("datastoreIds[1]"); !strings.Contains(got, "not a datastore of this workspace") {
+	if got := stranger.call("POST", "/agents", object{"name": "a", "datastoreIds": []string{theirs, s.datastore}}).fault("datastoreIds[1]"); !strings.Contains(got, "not a datastore in this workspace") {
 		t.Errorf("%q", got)
 	}
 }

@@ -84,7 +84,7 @@ func answerJSON(answer AgentAnswer, ignored *string) responseFunc {
 // created for.
 func (s *server) agentToQuery(ctx context.Context, caller access.Caller, id string) (domain.Agent, error) {
 	if caller.Key.Can(domain.ScopeQuery) && caller.Key.AgentID != id {
-		return domain.Agent{}, problem.Forbidden("the key %q may query only the agent %s", caller.Key.Name, caller.Key.AgentID)
+		return domain.Agent{}, problem.Forbidden("the key %q can only query the agent %s", caller.Key.Name, caller.Key.AgentID)
 	}
 	return toQuery(caller, "agent", id,
 		func() (domain.Agent, error) { return s.Agents.Agent(ctx, caller.Workspace(), id) },
@@ -331,15 +331,15 @@ func visitorRule(body AgentQuery, maxTokens int) error {
 	} {
 		if override.given {
 			names = append(names, override.field)
-			faults = append(faults, domain.FieldError{Field: override.field, Message: "requires an API key of the agent's workspace; send one, or leave the field out"})
+			faults = append(faults, domain.FieldError{Field: override.field, Message: "requires an API key for the agent's workspace; send one, or leave the field out"})
 		}
 	}
 	if len(faults) > 0 {
 		return &domain.Error{Code: domain.CodeUnauthorized, Fields: faults, Message: fmt.Sprintf(
-			"overriding %s of a public agent requires an API key of its workspace; leave these fields out, or send the header Authorization: Bearer <key>", strings.Join(names, ", "))}
+			"overriding a public agent's %s requires an API key for its workspace; leave these fields out, or send the header Authorization: Bearer <key>", strings.Join(names, ", "))}
 	}
 	if n := orZero(body.MaxTokens); n > maxTokens {
-		return domain.Invalid("maxTokens", "is %d; without an API key of the agent's workspace, the maximum is %d", n, maxTokens)
+		return domain.Invalid("maxTokens", "is %d; without an API key for the agent's workspace, the maximum is %d", n, maxTokens)
 	}
 	return nil
 }

@@ -197,7 +197,7 @@ func (s *server) checkDatastores(ctx context.Context, ws string, ids *[]string, 
 			return err
 		}
 		if err != nil {
-			faults = append(faults, domain.FieldError{Field: fmt.Sprintf(field, i), Message: fmt.Sprintf("is %q, which is not a datastore of this workspace", jsonbody.Shorten(id))})
+			faults = append(faults, domain.FieldError{Field: fmt.Sprintf(field, i), Message: fmt.Sprintf("is %q, which is not a datastore in this workspace", jsonbody.Shorten(id))})
 		}
 	}
 	return problem.Invalid(faults)

@@ -27,12 +27,12 @@ func TestFaultyDocumentsOfAnUpsertAreRejectedAlone(t *testing.T) {
 		{`{"text": "a", "custom_id": "a\u0000b"}`, "custom_id", `contains a NUL character (\u0000); remove it`},
 		{`{"text": "a", "metadata": {"custom_id": "a\u0000b"}}`, "metadata.custom_id", `contains a NUL character (\u0000); remove it`},
 		{`{"text": "a", "metadata": {"k\u0000": 1}}`, "metadata", `has a key with a NUL character (\u0000); remove it`},
-		{`{"text": "a", "text": "b"}`, "text", "occurs twice in its object; send it once"},
+		{`{"text": "a", "text": "b"}`, "text", "appears twice in the same object; send it only once"},
 		{`{"text": "a", "metadata": {"n": 1e999}}`, "metadata.n", "is 1e999, which is too large for a 64-bit floating-point number"},
-		{`{"text": "a", "metadata": {"k": "` + strings.Repeat("v", 17<<10) + `"}}`, "metadata", "has 17416 bytes as JSON; the limit is 16 KiB"},
+		{`{"text": "a", "metadata": {"k": "` + strings.Repeat("v", 17<<10) + `"}}`, "metadata", "is 17416 bytes long as JSON; the limit is 16 KiB"},
 		{`{"text": "a", "metdata": {}}`, "metdata", "is unknown; did you mean documents[%d].metadata?"},
-		{`{"text": "a", "custom_id": "x", "metadata": {"custom_id": "y"}}`, "metadata.custom_id", `is "y", but custom_id is "x"; send one of them`},
-		{"{\"text\": \"caf\xe9\"}", "text", "is not UTF-8; encode it as UTF-8"},
+		{`{"text": "a", "custom_id": "x", "metadata": {"custom_id": "y"}}`, "metadata.custom_id", `is "y", but custom_id is "x"; send only one of them`},
+		{"{\"text\": \"caf\xe9\"}", "text", "is not valid UTF-8; encode it as UTF-8"},
 		{`{"text": "a", "metadata": {"d": ` + deep + `}}`, "metadata.d" + strings.Repeat("[0]", 12), "is nested deeper than 64 levels; flatten it"},
 	}
 	documents := make([]string, 0, 2*len(faulty))

@@ -108,7 +108,7 @@ func TestAQuestionAndItsAnswerAreContent(t *testing.T) {
 		qa(config).fault(field)
 	}
 	qa(object{"question": strings.Repeat("q", 2001), "answer": "a"}).fault("config.question")
-	if got := s.call("POST", "/datasources", object{"datastoreId": store, "type": "text", "config": object{"text": "t", "question": "q"}}).fault("config.question"); got != "applies to a qa, not to a text" {
+	if got := s.call("POST", "/datasources", object{"datastoreId": store, "type": "text", "config": object{"text": "t", "question": "q"}}).fault("config.question"); got != "only applies to a qa, not a text" {
 		t.Errorf("got %q", got)
 	}
 }

@@ -64,10 +64,10 @@ func (s *server) newChat(ctx context.Context, caller access.Caller, body ChatReq
 	query := chatQuery(body, said.question)
 	if caller.Workspace() != agent.WorkspaceID {
 		if said.instructions != "" {
-			return nil, domain.Invalid("messages", "contains system messages, which require an API key of the public agent's workspace; leave them out")
+			return nil, domain.Invalid("messages", "contains system messages, which require an API key for the agent's workspace; remove them")
 		}
 		if len(orZero(body.Tools)) > 0 || len(said.after) > 0 {
-			return nil, domain.Invalid("tools", "require an API key of the public agent's workspace; leave them out")
+			return nil, domain.Invalid("tools", "require an API key for the agent's workspace; leave them out")
 		}
 		if err := visitorRule(query, s.options.VisitorMaxTokens); err != nil {
 			return nil, err
@@ -99,7 +99,7 @@ func (s *server) newChat(ctx context.Context, caller access.Caller, body ChatReq
 func (s *server) model(ctx context.Context, caller access.Caller, id string) (domain.Agent, error) {
 	agent, err := s.agentToQuery(ctx, caller, id)
 	if domain.CodeOf(err) == domain.CodeNotFound {
-		why := "there is no agent " + jsonbody.Describe(id) + "; send the id of an agent, which GET /v1/models lists first. Only POST /v1/responses accepts the names of chat models"
+		why := "there is no agent " + jsonbody.Describe(id) + "; send the id of an agent from GET /v1/models. Chat model names work only with POST /v1/responses"
 		return domain.Agent{}, &domain.Error{Code: domain.CodeNotFound, Message: why, Fields: []domain.FieldError{{Field: problem.ModelField, Message: why}}}
 	}
 	return agent, err
@@ -142,10 +142,10 @@ func (s *server) readChat(messages []ChatMessage) (chat, error) {
 	c.instructions = strings.Join(instructions, "\n\n")
 	var faults []domain.FieldError
 	if fault := s.lengthFault(c.question); fault != "" {
-		faults = append(faults, domain.FieldError{Field: fmt.Sprintf("messages[%d].content", asked), Message: fault + ". Add documents to a datastore of the agent instead"})
+		faults = append(faults, domain.FieldError{Field: fmt.Sprintf("messages[%d].content", asked), Message: fault + ". Add long texts to one of the agent's datastores instead"})
 	}
 	if n := len(c.instructions); n > maxInstructions {
-		faults = append(faults, domain.FieldError{Field: "messages", Message: fmt.Sprintf("contains system messages of %d bytes in total; the limit is %s", n, jsonbody.ByteSize(maxInstructions))})
+		faults = append(faults, domain.FieldError{Field: "messages", Message: fmt.Sprintf("contains %d bytes of system messages; the limit is %s", n, jsonbody.ByteSize(maxInstructions))})
 	}
 	return c, problem.Invalid(faults)
 }

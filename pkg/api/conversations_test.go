@@ -106,7 +106,7 @@ func TestConversationsAreSearchedByDays(t *testing.T) {
 		}
 	}
 	for _, path := range []string{"/conversations", "/conversations/export"} {
-		if got := s.call("GET", path+"?from=2026-05-05&to=2026-05-04T00:00:00Z", nil).fault("from"); got != `is "2026-05-05"; it must be earlier than to ("2026-05-04T00:00:00Z")` {
+		if got := s.call("GET", path+"?from=2026-05-05&to=2026-05-04T00:00:00Z", nil).fault("from"); got != `is "2026-05-05"; it must be earlier than "to" ("2026-05-04T00:00:00Z")` {
 			t.Errorf("got %q", got)
 		}
 		s.call("GET", path+"?from="+after+"&to="+today, nil).fault("from")

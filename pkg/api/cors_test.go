@@ -138,7 +138,7 @@ func TestOriginsOfAnAgentAreChecked(t *testing.T) {
 	}
 	for origin, words := range map[string]string{
 		"shop.example":           "write scheme, host and optional port",
-		"https://shop.example/a": "which is more than an origin",
+		"https://shop.example/a": "which contains more than an origin",
 		"https://*.example":      "wildcards in hosts are not supported",
 	} {
 		if got := s.call("PATCH", "/agents/"+agent, object{"allowedOrigins": []string{"*", origin}}).fault("allowedOrigins[1]"); !strings.Contains(got, words) {

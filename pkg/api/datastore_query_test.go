@@ -469,10 +469,10 @@ func TestAVectorOfADatastoreQuery(t *testing.T) {
 			"texts":                    {object{"query": "a", "vector": []any{1, "b"}}, "vector", "is an array; it must be an array of 1 to 16,384 numbers, or 32-bit little-endian floats in base64"},
 			"no numbers":               {object{"query": "a", "vector": []any{}}, "vector", "is an array; it must be an array of 1 to 16,384 numbers, or 32-bit little-endian floats in base64"},
 			"not base64":               {object{"query": "a", "vector": "1, 2"}, "vector", "is not base64 (illegal base64 data at input byte 1); send 32-bit little-endian floats in base64, or an array of numbers"},
-			"half a number":            {object{"query": "a", "vector": "AAAAAAAA"}, "vector", "has 6 bytes in base64, which is not a multiple of 4; send 32-bit little-endian floats"},
+			"half a number":            {object{"query": "a", "vector": "AAAAAAAA"}, "vector", "decodes to 6 bytes, which is not a multiple of 4; send 32-bit little-endian floats"},
 			"a string of numbers":      {object{"query": "a", "vector": encoded, "encoding_format": "float"}, "vector", "is a string, but encoding_format is float; send an array of numbers, or encoding_format base64"},
 			"an array in base64":       {object{"query": "a", "vector": []any{1}, "encoding_format": "base64"}, "vector", "is an array, but encoding_format is base64; send a string, or encoding_format float"},
-			"a format of no vector":    {object{"query": "a", "encoding_format": "base64"}, "encoding_format", "describes the field vector, which is missing; send vector or leave this field out"},
+			"a format of no vector":    {object{"query": "a", "encoding_format": "base64"}, "encoding_format", "only works together with vector; send vector or leave this field out"},
 			"a format that is unknown": {object{"query": "a", "vector": encoded, "encoding_format": "hex"}, "encoding_format", `is "hex"; it must be one of float, base64`},
 		} {
 			if got := s.call("POST", path, c.body).fault(c.field); got != c.fault {

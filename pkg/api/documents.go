@@ -258,7 +258,7 @@ func (s *server) UpdateDocument(ctx context.Context, r UpdateDocumentRequestObje
 	case domain.TypeWebSite:
 		return nil, domain.Errorf(domain.CodeConflict, "datasource %q is a web_site, which has no content of its own; update one of its pages", d.ID)
 	case domain.TypeArchive:
-		return nil, domain.Errorf(domain.CodeConflict, "datasource %q is an archive, which a text cannot replace; update one of its files, or replace the archive's original", d.ID)
+		return nil, domain.Errorf(domain.CodeConflict, "datasource %q is an archive, which cannot be replaced by text; update one of its files, or replace the archive's original", d.ID)
 	}
 	if idempotency.HasJobID(ctx, d.JobID, 0) { // an earlier run of the request has replaced the content
 		return UpdateDocument200JSONResponse{Id: d.ID}, nil

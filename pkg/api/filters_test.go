@@ -48,9 +48,9 @@ func TestFiltersOfADatastoreQuery(t *testing.T) {
 			filters object
 			want    string
 		}{
-			"filters.value":             {object{"type": "eq", "key": "k", "value": []int{1}}, "is an array, but eq compares with one value; use in for several values"},
+			"filters.value":             {object{"type": "eq", "key": "k", "value": []int{1}}, "is an array, but eq takes a single value; use in for several values"},
 			"filters.filters[0].key":    {object{"type": "and", "filters": []object{{"type": "eq", "value": 1}}}, "is missing; it must be the name of a metadata key, such as team or document.language"},
-			"filters.filters[0].extra":  {object{"type": "and", "filters": []object{{"type": "eq", "key": "k", "value": 1, "extra": 1}}}, "is unknown; a filter of the type eq has the fields type, key, value"},
+			"filters.filters[0].extra":  {object{"type": "and", "filters": []object{{"type": "eq", "key": "k", "value": 1, "extra": 1}}}, "is unknown; filters of the type eq have the fields type, key, value"},
 			"filters.type":              {object{"key": "k", "value": 1}, "is missing; it must be one of eq, ne, gt, gte, lt, lte, in, nin, exists, prefix, contains, and, or, not"},
 			"filters.filters[0].filter": {object{"type": "or", "filters": []object{{"type": "not"}}}, "is missing or null; it must be an object"},
 		} {

@@ -17,7 +17,7 @@ func TestAFormBodyIsRefusedWithTheRemedy(t *testing.T) {
 		"with brackets":             {"/agents", "datastoreIds[]=7&name=a", "application/json", []string{`is form-encoded, "datastoreIds[]=7&name=a"; send a JSON object`}},
 		"encoded names":             {"/agents", "tools%5B0%5D=7", "", []string{`is form-encoded, "tools%5B0%5D=7"`}},
 		"a long one":                {"/agents", "name=" + strings.Repeat("ö", 500), "", []string{`is form-encoded, "name=öö`, "…"}},
-		"a form with another type":  {"/datasources", "--b\r\nContent-Disposition: form-data; name=\"file\"\r\n\r\nx\r\n--b--\r\n", "application/json", []string{"is multipart/form-data, but the header Content-Type is not"}},
+		"a form with another type":  {"/datasources", "--b\r\nContent-Disposition: form-data; name=\"file\"\r\n\r\nx\r\n--b--\r\n", "application/json", []string{"is multipart/form-data, but the Content-Type header is not"}},
 		"a form where none is read": {"/agents", "--b\r\nContent-Disposition: form-data; name=\"name\"\r\n\r\nx\r\n--b--\r\n", form + "; boundary=b", []string{"is multipart/form-data, which this endpoint does not accept; send a JSON object"}},
 		"a PDF as it stands":        {"/datasources", "%PDF-1.7\n", "application/pdf", []string{`is a plain file that begins with "%PDF-1.7\n"`, "curl -F"}},
 		"a page as it stands":       {"/datasources", "<!DOCTYPE html>", "text/html", []string{"is a plain file", "curl -F"}},
@@ -61,8 +61,8 @@ func TestMetadataOfAFormMustBeJSON(t *testing.T) {
 	for field, words := range map[string]string{
 		"metadata[team]":    `is unknown; send a single metadata field with a JSON object: {"team": "ops"}`,
 		"metadata.team":     `is unknown; send a single metadata field with a JSON object: {"team": "ops"}`,
-		"config":            "is unknown in a form; send custom_id and metadata as separate fields",
-		"config[custom_id]": "is unknown in a form; send custom_id and metadata as separate fields",
+		"config":            "is not allowed in a form; send custom_id and metadata as separate fields",
+		"config[custom_id]": "is not allowed in a form; send custom_id and metadata as separate fields",
 	} {
 		if got := s.upload(part{name: "datastoreId", text: store}, part{name: field, text: "ops"}, part{"file", "a.txt", "text"}).fault(field); got != words {
 			t.Errorf("%s: got %q, want %q", field, got, words)
@@ -146,7 +146,7 @@ func TestACustomIDIsAcceptedInEveryPosition(t *testing.T) {
 		t.Errorf("after an update: %q", got)
 	}
 
-	const differs = `is "b", but custom_id is "a"; send one of them`
+	const differs = `is "b", but custom_id is "a"; send only one of them`
 	for field, body := range map[string]object{
 		"config.custom_id":   {"custom_id": "a", "config": object{"text": "t", "custom_id": "b"}},
 		"metadata.custom_id": {"custom_id": "a", "config": object{"text": "t"}, "metadata": object{"custom_id": "b"}},

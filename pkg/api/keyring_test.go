@@ -92,7 +92,7 @@ func TestAWatchEndsWithItsKey(t *testing.T) {
 			changes <- s.datasource
 			rest, err := io.ReadAll(body)
 			must(t, err)
-			if want := "data: [ERROR] the API key is not valid"; !strings.Contains(string(rest), want) || strings.Contains(string(rest), s.datasource) {
+			if want := "data: [ERROR] the API key is wrong, revoked or expired"; !strings.Contains(string(rest), want) || strings.Contains(string(rest), s.datasource) {
 				t.Errorf("the stream goes on with %q, want %q", rest, want)
 			}
 		})

@@ -101,7 +101,7 @@ func (s *server) checkKey(ctx context.Context, key domain.APIKey) error {
 		}
 		switch {
 		case domain.CodeOf(err) == domain.CodeNotFound:
-			faults = append(faults, domain.FieldError{Field: "agentId", Message: fmt.Sprintf("is %s, which is not an agent of this workspace", jsonbody.Describe(key.AgentID))})
+			faults = append(faults, domain.FieldError{Field: "agentId", Message: fmt.Sprintf("is %s, which is not an agent in this workspace", jsonbody.Describe(key.AgentID))})
 		case err != nil:
 			return err
 		}
@@ -185,7 +185,7 @@ func keyLimits(b *KeyLimitsUpdate) domain.Limits {
 // checkMayManageKeys rejects a caller whose own key has limits, because it could remove them or revoke other keys.
 func checkMayManageKeys(caller access.Caller) error {
 	if caller.Key.Limits.Limited() {
-		return domain.Errorf(domain.CodeUnauthorized, "the key %q has limits, so it may not set limits, create keys or revoke other keys; use a key without limits", caller.Key.Name)
+		return domain.Errorf(domain.CodeUnauthorized, "the key %q has limits, so it is not allowed to set limits, create keys or revoke other keys; use a key without limits", caller.Key.Name)
 	}
 	return nil
 }

@@ -132,7 +132,7 @@ func (l mcpLibrary) datastoresOf(ctx context.Context, caller access.Caller, ids 
 			d, err = l.Datastores.Datastore(ctx, caller.Workspace(), id)
 		}
 		if domain.CodeOf(err) == domain.CodeNotFound {
-			return nil, domain.Errorf(domain.CodeNotFound, "no datastore with id %s; omit datastores to search all", jsonbody.Describe(id))
+			return nil, domain.Errorf(domain.CodeNotFound, "there is no datastore with id %s; omit datastores to search all of them", jsonbody.Describe(id))
 		}
 		if err != nil {
 			return nil, err
@@ -183,14 +183,14 @@ func (l mcpLibrary) answer(ctx context.Context, caller access.Caller, q mcp.Ques
 	faults := l.queryFaults("question", q.Text)
 	q.ConversationID = strings.ToLower(q.ConversationID) // some languages write UUIDs in upper case; see resolveConversation
 	if q.ConversationID != "" && !domain.ValidID(q.ConversationID) {
-		faults = append(faults, domain.FieldError{Field: "conversationId", Message: fmt.Sprintf("is %s; send the id that an earlier answer returned, or leave it out", jsonbody.Describe(q.ConversationID))})
+		faults = append(faults, domain.FieldError{Field: "conversationId", Message: fmt.Sprintf("is %s; send an id from an earlier answer, or leave it out", jsonbody.Describe(q.ConversationID))})
 	}
 	if err := problem.Invalid(faults); err != nil {
 		return answer.Answer{}, err
 	}
 	agent, err := l.agentToQuery(ctx, caller, q.AgentID)
 	if domain.CodeOf(err) == domain.CodeNotFound {
-		return answer.Answer{}, domain.Errorf(domain.CodeNotFound, "no agent with id %s; omit the argument agent to list the agents", jsonbody.Describe(q.AgentID))
+		return answer.Answer{}, domain.Errorf(domain.CodeNotFound, "there is no agent with id %s; omit agent to list the agents", jsonbody.Describe(q.AgentID))
 	}
 	if err != nil {
 		return answer.Answer{}, err

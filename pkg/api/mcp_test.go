@@ -148,10 +148,10 @@ func TestFaultsInArgumentsAreReportedAsInBodies(t *testing.T) {
 		"another way of writing":  {"search", object{"query": "a", "top_k": 3}, "top_k: is unknown; did you mean topK?"},
 		"a filter with a slip":    {"search", object{"query": "a", "filters": object{"custom_id": "x"}}, "filters.custom_id: is unknown; did you mean filters.custom_ids?"},
 		"a filter by an object":   {"search", object{"query": "a", "filters": object{"metadata": object{"a": object{}}}}, "filters.metadata.a: is an object; it must be a string, a number, true or false, or an array of them"},
-		"no such datastore":       {"search", object{"query": "a", "datastores": []string{none}}, `no datastore with id "` + none + `"; omit datastores to search all`},
+		"no such datastore":       {"search", object{"query": "a", "datastores": []string{none}}, `there is no datastore with id "` + none + `"; omit datastores to search all of them`},
 		"nothing to fetch":        {"fetch", object{}, "id: is required"},
 		"a question, not a query": {"ask", object{"query": "a"}, "question: is required\nquery: is unknown; it must be one of agent, conversationId, question, rectangles"},
-		"no such agent":           {"ask", object{"question": "a", "agent": none}, `no agent with id "` + none + `"; omit the argument agent to list the agents`},
+		"no such agent":           {"ask", object{"question": "a", "agent": none}, `there is no agent with id "` + none + `"; omit agent to list the agents`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if got := s.in(t).tool(session, c.tool, c.arguments, nil); got != c.want {

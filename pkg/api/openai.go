@@ -153,7 +153,7 @@ func (b responsesBackend) QueryFault(query string) string { return b.lengthFault
 // VisitorFault implements responses.Backend.
 func (b responsesBackend) VisitorFault(maxTokens *int) error {
 	if limit := b.options.VisitorMaxTokens; maxTokens != nil && *maxTokens > limit {
-		return domain.Invalid("max_output_tokens", "is %d; without an API key of the agent's workspace, the maximum is %d", *maxTokens, limit)
+		return domain.Invalid("max_output_tokens", "is %d; without an API key for the agent's workspace, the maximum is %d", *maxTokens, limit)
 	}
 	return nil
 }

@@ -76,7 +76,7 @@ func (s *server) plan(ctx context.Context, site domain.DatasourceConfig, limit i
 	case late && len(out.Addresses) > 0:
 		out.Cut = true
 	case late:
-		return out, domain.Invalid(planField(site), "the site did not answer within the preview's time limit; start the crawl, or try again later")
+		return out, domain.Invalid(planField(site), "the site did not answer within the preview's time limit; start the crawl without a preview, or try again later")
 	case errors.As(err, &refused):
 		return out, domain.Invalid(planField(site), "%s", refused.Message)
 	default:

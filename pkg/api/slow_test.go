@@ -43,7 +43,7 @@ func TestClientsThatStopSendingAreDisconnected(t *testing.T) {
 		_, res := s.dial(fmt.Sprintf("POST %s HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer %s\r\nContent-Type: %s\r\nContent-Length: 1000\r\n\r\n%s", path, s.key, c.contentType, c.body))
 		body, err := io.ReadAll(res.Body)
 		must(t, err)
-		if res.StatusCode != http.StatusBadRequest || !strings.Contains(string(body), "a pause may last at most 50ms") {
+		if res.StatusCode != http.StatusBadRequest || !strings.Contains(string(body), "send it without pauses longer than 50ms") {
 			t.Errorf("%s: %d %s", path, res.StatusCode, body)
 		}
 	}

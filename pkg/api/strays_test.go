@@ -86,7 +86,7 @@ func TestABodyWithoutKnownFieldsIsRefused(t *testing.T) {
 		colour := s.call("PATCH", path, `{"colour": "x"}`)
 		if strings.HasPrefix(path, "/agents/") { // agents store unknown fields
 			colour.want(200)
-		} else if got := colour.fault("colour"); !strings.HasPrefix(got, "is unknown; no field of the body is known; the known fields are ") || !strings.Contains(got, "name") {
+		} else if got := colour.fault("colour"); !strings.HasPrefix(got, "is unknown; the body has no known fields; the known fields are ") || !strings.Contains(got, "name") {
 			t.Errorf("%s: got %q", path, got)
 		}
 		s.call("PATCH", path, `{"name": "x", "colour": "y"}`).want(200)
@@ -151,7 +151,7 @@ func TestAListIsFilteredByCustomID(t *testing.T) {
 			t.Errorf("%s: no reason", query)
 		}
 	}
-	if got := s.call("GET", "/agents?name=a", nil).fault("name"); got != "cannot filter this list; its parameters are limit, cursor" {
+	if got := s.call("GET", "/agents?name=a", nil).fault("name"); got != "is not a filter for this list; the parameters are limit, cursor" {
 		t.Errorf("got %q", got)
 	}
 	if all := s.stranger().call("GET", "/datasources?customId=m%261", nil).want(200).object().list("data"); len(all) != 0 {

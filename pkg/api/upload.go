@@ -110,7 +110,7 @@ func takesFile(d domain.Datasource) error {
 	case d.GroupID != "":
 		return domain.Errorf(domain.CodeConflict, "datasource %q belongs to an archive; replace the archive, datasource %q, instead", d.ID, d.GroupID)
 	case d.FileID() != "":
-		return domain.Errorf(domain.CodeConflict, "datasource %q was created from a file of the vector store API, which cannot be replaced; upload a new file", d.ID)
+		return domain.Errorf(domain.CodeConflict, "datasource %q is a file from the vector store API, which cannot be replaced; upload a new file", d.ID)
 	default:
 		return nil
 	}

@@ -55,7 +55,7 @@ func (s *server) GetUsage(ctx context.Context, r GetUsageRequestObject) (GetUsag
 	if r.Params.Month != nil {
 		var err error
 		if month, err = time.Parse(monthFormat, *r.Params.Month); err != nil {
-			return nil, domain.Invalid("month", "is %q; it must have the form 2026-05", *r.Params.Month)
+			return nil, domain.Invalid("month", "is %q; it must be a month, such as 2026-05", *r.Params.Month)
 		}
 	}
 	used, err := s.Accounts.Usage(ctx, caller.Workspace(), month)

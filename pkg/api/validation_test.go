@@ -58,11 +58,11 @@ func TestBodiesThatAreNotJSON(t *testing.T) {
 		"two values":                  {`{"name":"a"}{}`, "body", "is not valid JSON at line 1, column 13"},
 		"null":                        {"null", "body", "is null"},
 		"a string":                    {`"a"`, "body", `is "a"; it must be an object`},
-		"Latin-1":                     {"{\"name\": \"caf\xe9\"}", "name", "is not UTF-8"},
-		"a key in Latin-1":            {"{\"caf\xe9\": 1, \"name\": \"a\"}", "body", "is not UTF-8"},
-		"UTF-16":                      {"\xff\xfe{\x00}\x00", "body", "is not UTF-8 at line 1, column 1"},
-		"a key twice":                 {`{"name": "a", "name": "b"}`, "name", "occurs twice"},
-		"a key twice, deep":           {`{"name": "a", "x": [{"y": 1, "y": 2}]}`, "x[0].y", "occurs twice"},
+		"Latin-1":                     {"{\"name\": \"caf\xe9\"}", "name", "is not valid UTF-8"},
+		"a key in Latin-1":            {"{\"caf\xe9\": 1, \"name\": \"a\"}", "body", "is not valid UTF-8"},
+		"UTF-16":                      {"\xff\xfe{\x00}\x00", "body", "is not valid UTF-8 at line 1, column 1"},
+		"a key twice":                 {`{"name": "a", "name": "b"}`, "name", "appears twice"},
+		"a key twice, deep":           {`{"name": "a", "x": [{"y": 1, "y": 2}]}`, "x[0].y", "appears twice"},
 		"a number beyond all bounds":  {`{"name": "a", "temperature": 1e999}`, "temperature", "is 1e999, which is too large"},
 		"NUL in a text":               {`{"name": "a\u0000b"}`, "name", "contains a NUL character"},
 		"too deep":                    {`{"name": "a", "x": ` + strings.Repeat("[", 70) + strings.Repeat("]", 70) + "}", "x" + strings.Repeat("[0]", 19) + "[0…", "is nested deeper than 64 levels"},
@@ -92,7 +92,7 @@ func TestSizesOfChunksAreChecked(t *testing.T) {
 	for name, c := range map[string]struct{ body, field, words string }{
 		"a target that is too small":      {`{"name": "a", "chunking": {"targetTokens": 31}}`, "chunking.targetTokens", "31 is below the minimum of 32"},
 		"a most that is too large":        {`{"name": "a", "chunking": {"maxTokens": 2049}}`, "chunking.maxTokens", "2049 is above the maximum of 2048"},
-		"a target that is above the most": {`{"name": "a", "chunking": {"targetTokens": 300, "maxTokens": 200}}`, "chunking.maxTokens", "is 200, which is less than chunking.targetTokens (300); send both"},
+		"a target that is above the most": {`{"name": "a", "chunking": {"targetTokens": 300, "maxTokens": 200}}`, "chunking.maxTokens", "is 200, which is less than chunking.targetTokens (300); set both"},
 		"a size that is no number":        {`{"name": "a", "chunking": {"targetTokens": "all"}}`, "chunking.targetTokens", `is "all"; it must be a whole number`},
 	} {
 		for method, path := range map[string]string{"POST": "/datastores", "PATCH": "/datastores/" + store} {
@@ -205,7 +205,7 @@ func TestDatasourcesOfTheWebNeedAnAddress(t *testing.T) {
 		"a page with a depth":        {"web_page", object{"source_url": "https://example.com", "max_depth": 3}, "config.max_depth", "applies to a web_site"},
 		"a page with a sitemap":      {"web_page", object{"source_url": "https://example.com", "sitemap": "https://example.com/s.xml"}, "config.sitemap", "applies to a web_site"},
 		"too much of patterns": {"web_site", object{"source_url": "https://example.com", "include": slices.Repeat([]string{"/" + strings.Repeat("<", 499)}, 100)}, "config.include",
-			"brings the site's patterns to 299801 bytes as JSON; the limit is 108 KiB"},
+			"makes the site's patterns 299801 bytes long as JSON; the limit is 108 KiB"},
 		"a file as JSON": {"file", object{}, "file", "is required; send a file as multipart/form-data"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -236,7 +236,7 @@ func TestQueryStringsAreChecked(t *testing.T) {
 		"limit=0":           "0 is below the minimum of 1",
 		"limit=many":        `is "many"; it must be a whole number`,
 		"limit=99999999999": "99999999999 is above the maximum of 200",
-		"limit=1&limit=2":   "is sent more than once",
+		"limit=1&limit=2":   "was sent more than once",
 		"limit=1.5":         `is "1.5"; it must be a whole number`,
 	} {
 		if got := s.call("GET", "/agents?"+query, nil).fault("limit"); !strings.HasPrefix(got, words) {
@@ -314,7 +314,7 @@ func TestMetadataOfMoreValuesThanAreIndexedIsRefused(t *testing.T) {
 		return s.call("POST", "/datastores/upsert/"+datastore, object{"documents": []object{{"text": "one", "metadata": metadata(keys)}}})
 	}
 	post(300).want(200)
-	if got := post(301).fault("documents[0].metadata"); got != "has more than 3000 different values that filters can match; combine some of them into one string" {
+	if got := post(301).fault("documents[0].metadata"); got != "has more than 3000 different filterable values; combine some of them into one string" {
 		t.Error(got)
 	}
 	post(500).fault("documents[0].metadata")

@@ -75,7 +75,7 @@ func TestAVisitorDoesNotChangeAPublicAgent(t *testing.T) {
 	}
 	agent := s.newAgent(object{"visibility": "public"})
 	anyone, stranger := s.as(""), s.stranger()
-	const wayOut = " of a public agent requires an API key of its workspace; leave these fields out, or send the header Authorization: Bearer <key>"
+	const wayOut = " requires an API key for its workspace; leave these fields out, or send the header Authorization: Bearer <key>"
 	for name, c := range map[string]struct {
 		body   object
 		fields string // fields named in the expected errors
@@ -106,7 +106,7 @@ func TestAVisitorDoesNotChangeAPublicAgent(t *testing.T) {
 				for i, f := range p.Errors {
 					named[i] = f.Field
 				}
-				if got := strings.Join(named, ", "); p.Error != "UNAUTHORIZED" || got != c.fields || p.Detail != "overriding "+c.fields+wayOut {
+				if got := strings.Join(named, ", "); p.Error != "UNAUTHORIZED" || got != c.fields || p.Detail != "overriding a public agent's "+c.fields+wayOut {
 					t.Errorf("got %s", a.body)
 				}
 				stranger.in(t).call("POST", path, body).want(403)
@@ -118,7 +118,7 @@ func TestAVisitorDoesNotChangeAPublicAgent(t *testing.T) {
 		})
 	}
 	many := object{"query": "a", "maxTokens": 501}
-	if got := anyone.call("POST", "/agents/"+agent+"/query", many).fault("maxTokens"); got != "is 501; without an API key of the agent's workspace, the maximum is 500" {
+	if got := anyone.call("POST", "/agents/"+agent+"/query", many).fault("maxTokens"); got != "is 501; without an API key for the agent's workspace, the maximum is 500" {
 		t.Errorf("got %q", got)
 	}
 	s.call("POST", "/agents/"+agent+"/query", many).want(200)

@@ -153,7 +153,7 @@ func (s *server) seal(d domain.Datasource, headers map[string]string) (*domain.S
 	case len(headers) == 0:
 		return nil, nil
 	case !isWeb(d):
-		return nil, domain.Invalid("config.headers", "apply to a web_page or web_site; datasource %s is a %s", d.ID, d.Type)
+		return nil, domain.Invalid("config.headers", "only apply to a web_page or web_site; datasource %s is a %s", d.ID, d.Type)
 	case s.Sealer == nil:
 		return nil, domain.Invalid("config.headers", "cannot be stored because the service has no key to encrypt them; the operator must set the same SLUICE_SECRET_KEY in every api and crawler process")
 	}

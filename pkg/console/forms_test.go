@@ -33,7 +33,7 @@ func TestTypingStartsInTheFirstField(t *testing.T) {
 	c.hasFocus("input[name=key]", "\r")
 	c.waitFormError("“API key” is required.")
 	c.keys("sk_wrong\r")
-	c.waitFormError("The API key is not valid: it is wrong, revoked or expired")
+	c.waitFormError("The API key is wrong, revoked or expired")
 	c.keys(testKey + "\r") // the wrong key is selected, so typing overwrites it
 	c.waitVisible("ol.steps")
 	var store struct{ ID string }

@@ -77,7 +77,7 @@ func (p *CORS) Check(c *gin.Context) error {
 		}
 	}
 	if isPreflight && !allowed {
-		return problem.Forbidden("pages from the origin %s may not call this service; ask the operator to add the origin to SLUICE_CORS_ORIGINS, "+
+		return problem.Forbidden("pages from the origin %s are not allowed to call this service; ask the operator to add the origin to SLUICE_CORS_ORIGINS, "+
 			"or make the request from a server", jsonbody.Describe(origin))
 	}
 	if !allowed {
@@ -107,10 +107,10 @@ func (p *CORS) publicAgent(ctx context.Context, id string) (domain.Agent, error)
 func originError(origin string, agent domain.Agent) error {
 	return &domain.Error{
 		Code: domain.CodeUnauthorized, Err: problem.ErrForbidden,
-		Message: fmt.Sprintf("pages from the origin %s may not query this agent; add the origin to its allowedOrigins (PATCH /agents/%s, or in the console), "+
+		Message: fmt.Sprintf("pages from the origin %s are not allowed to query this agent; add the origin to its allowedOrigins (PATCH /agents/%s, or in the console), "+
 			"or make the request from a server with the header Authorization: Bearer <key>", jsonbody.Describe(origin), agent.ID),
 		Fields: []domain.FieldError{{
-			Field: "Origin", Message: fmt.Sprintf("is %s, which is not among the agent's allowedOrigins", jsonbody.Describe(origin)),
+			Field: "Origin", Message: fmt.Sprintf("is %s, which is not in the agent's allowedOrigins", jsonbody.Describe(origin)),
 		}},
 	}
 }

@@ -47,7 +47,7 @@ func (k *Keyring) CheckValid(ctx context.Context, key domain.APIKey) error {
 func (k *Keyring) find(ctx context.Context, hash string) (domain.APIKey, error) {
 	key, err := k.Keys.KeyByHash(ctx, hash)
 	if domain.CodeOf(err) == domain.CodeNotFound || err == nil && subtle.ConstantTimeCompare([]byte(key.Hash), []byte(hash)) != 1 {
-		return domain.APIKey{}, domain.Errorf(domain.CodeUnauthorized, "the API key is not valid: it is wrong, revoked or expired")
+		return domain.APIKey{}, domain.Errorf(domain.CodeUnauthorized, "the API key is wrong, revoked or expired")
 	}
 	return key, err
 }

@@ -175,7 +175,7 @@ func (g *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	unfinished, ok := g.requests.Enter(r.Context(), flow)
 	if !ok {
 		g.refuse(w, r, class, refusedOpen, fmt.Sprintf("this workspace already has %d open requests, its share of SLUICE_LIMIT_OPEN; "+
-			"finish reading some of their responses, then try again", g.requests.Held(flow)))
+			"finish reading some of the responses, then try again", g.requests.Held(flow)))
 		return
 	}
 	gate := g.gates[class]

@@ -46,7 +46,7 @@ func (op *Operation) CheckQuery(in url.Values) (url.Values, []domain.FieldError)
 	for _, p := range op.query {
 		values := slices.Concat(in[p.Name], in[aliasOf(p)])
 		if len(values) > 1 {
-			faults = append(faults, domain.FieldError{Field: p.Name, Message: "is sent more than once; send it once"})
+			faults = append(faults, domain.FieldError{Field: p.Name, Message: "was sent more than once; send it only once"})
 			continue
 		}
 		if len(values) == 0 || values[0] == "" {
@@ -81,7 +81,7 @@ func (op *Operation) CheckQuery(in url.Values) (url.Values, []domain.FieldError)
 			value = float64(n)
 		}
 		if strings.ContainsRune(values[0], 0) || jsonbody.InvalidUTF8([]byte(values[0])) >= 0 {
-			faults = append(faults, domain.FieldError{Field: p.Name, Message: "is not UTF-8 text without NUL characters"})
+			faults = append(faults, domain.FieldError{Field: p.Name, Message: "must be valid UTF-8 without NUL characters"})
 			continue
 		}
 		faults = append(faults, jsonbody.SchemaFaults(p.Schema.Value, p.Name, value)...)
@@ -113,7 +113,7 @@ func misspeltParameters(op *Operation, in url.Values) []domain.FieldError {
 		case field != "":
 			faults = append(faults, domain.FieldError{Field: jsonbody.Shorten(name), Message: "is unknown; did you mean " + field + "?"})
 		case op.items[name] != nil:
-			faults = append(faults, domain.FieldError{Field: name, Message: "cannot filter this list; its parameters are " + strings.Join(known, ", ")})
+			faults = append(faults, domain.FieldError{Field: name, Message: "is not a filter for this list; the parameters are " + strings.Join(known, ", ")})
 		}
 	}
 	return faults

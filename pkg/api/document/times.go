@@ -51,6 +51,6 @@ func rangeFaults(given, out url.Values) []domain.FieldError {
 	if fromErr != nil || toErr != nil || from.Before(to) || from.Equal(to) && !lastDay {
 		return nil
 	}
-	return []domain.FieldError{{Field: "from", Message: fmt.Sprintf("is %s; it must be earlier than to (%s)",
+	return []domain.FieldError{{Field: "from", Message: fmt.Sprintf("is %s; it must be earlier than \"to\" (%s)",
 		jsonbody.Describe(given.Get("from")), jsonbody.Describe(given.Get("to")))}}
 }

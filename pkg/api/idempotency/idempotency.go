@@ -73,7 +73,7 @@ func (k *Responses) Serve(c *gin.Context, caller access.Caller, secret bool, con
 	}
 	key := given[0]
 	if len(given) > 1 || !keyPattern().MatchString(key) {
-		return domain.Invalid(header, "must be sent once and consist of 1 to 200 printable ASCII characters")
+		return domain.Invalid(header, "must be sent only once and be 1 to 200 printable ASCII characters long")
 	}
 	if caller.Anonymous || asksForStream(c.Request) {
 		return nil
@@ -187,7 +187,7 @@ func (k *Responses) renewOnce(ctx context.Context, claim *accounts.Claim) bool {
 		k.Log.Warn("cannot renew the claim to an idempotency key", "request", problem.RequestID(ctx), "error", err)
 		return true
 	case !holds:
-		k.Log.Warn("another process took over a request with an idempotency key", "request", problem.RequestID(ctx))
+		k.Log.Warn("another process took over the request with this idempotency key", "request", problem.RequestID(ctx))
 	}
 	return holds
 }

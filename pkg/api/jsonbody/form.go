@@ -28,7 +28,7 @@ func FormFaults(body []byte, takesFile bool) []domain.FieldError {
 	case formEncoded().Match(body):
 		return Fault("is form-encoded, %s%s%s", excerpt(body), way, file)
 	case multipartIn().Match(body) && takesFile:
-		return Fault("is multipart/form-data, but the header Content-Type is not; let the HTTP client set the header with the boundary")
+		return Fault("is multipart/form-data, but the Content-Type header is not; let the HTTP client set the header, including its boundary")
 	case multipartIn().Match(body):
 		return Fault("is multipart/form-data, which this endpoint does not accept%s", way)
 	case takesFile && isFile(body):

@@ -28,7 +28,7 @@ func Parse(raw []byte) (any, []domain.FieldError) {
 	switch err := json.Unmarshal(raw, new(json.RawMessage)); {
 	case err == nil:
 	case invalid >= 0: // a body in another encoding is rarely valid JSON
-		return nil, Fault("is not UTF-8 at %s; encode it as UTF-8", position(raw, invalid))
+		return nil, Fault("is not valid UTF-8 at %s; encode it as UTF-8", position(raw, invalid))
 	case errors.As(err, &syntax):
 		return nil, Fault("is not valid JSON at %s: %s", position(raw, int(syntax.Offset)-1), strings.TrimPrefix(syntax.Error(), "json: "))
 	default:
@@ -103,7 +103,7 @@ func (p *parser) token(path string) (json.Token, error) {
 	if p.raw != nil {
 		end := p.dec.InputOffset()
 		if InvalidUTF8(p.raw[p.at:end]) >= 0 {
-			p.fault(path, "is not UTF-8; encode it as UTF-8")
+			p.fault(path, "is not valid UTF-8; encode it as UTF-8")
 		}
 		p.at = end
 	}
@@ -140,7 +140,7 @@ func (p *parser) object(path string, depth int) (any, error) {
 			p.fault(path, `has a key with a NUL character (\u0000); remove it`)
 		}
 		if _, twice := m[key]; twice {
-			p.fault(at, "occurs twice in its object; send it once")
+			p.fault(at, "appears twice in the same object; send it only once")
 		}
 		if m[key], err = p.value(at, depth+1); err != nil {
 			return nil, err

@@ -99,7 +99,7 @@ func unknownField(schema *openapi3.Schema, path, name string, closed, useless bo
 	case closed:
 		message += "it must be one of " + strings.Join(known, ", ")
 	case useless:
-		message += "no field of the body is known; the known fields are " + strings.Join(known, ", ")
+		message += "the body has no known fields; the known fields are " + strings.Join(known, ", ")
 	default:
 		return nil
 	}

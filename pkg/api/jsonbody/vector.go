@@ -21,7 +21,7 @@ func Vector(value any, format string) (vector []float32, fault string) {
 		case err != nil:
 			return nil, fmt.Sprintf("is not base64 (%v); send 32-bit little-endian floats in base64, or an array of numbers", err)
 		case len(raw)%4 != 0:
-			return nil, fmt.Sprintf("has %d bytes in base64, which is not a multiple of 4; send 32-bit little-endian floats", len(raw))
+			return nil, fmt.Sprintf("decodes to %d bytes, which is not a multiple of 4; send 32-bit little-endian floats", len(raw))
 		}
 		vector = make([]float32, len(raw)/4)
 		for i := range vector {

@@ -111,7 +111,7 @@ func (c condition) on(key string) (map[string]any, *domain.FieldError) {
 			names = append(names, name)
 		}
 		slices.Sort(names)
-		return nil, &domain.FieldError{Field: "comparison_operator", Message: fmt.Sprintf("is %s, which is not supported; send one of: %s, not contains, empty, not empty",
+		return nil, &domain.FieldError{Field: "comparison_operator", Message: fmt.Sprintf("is %s, which is not supported; use one of: %s, not contains, empty, not empty",
 			jsonbody.Describe(c.Operator), strings.Join(names, ", "))}
 	}
 	value := c.Value

@@ -42,7 +42,7 @@ func (r *retrievalRequest) check() (*filter.Filter, error) {
 		faults = append(faults, domain.FieldError{Field: field, Message: fmt.Sprintf(format, args...)})
 	}
 	if r.Knowledge == "" {
-		fault("knowledge_id", "is required; send the id of a datastore, which Dify calls the external knowledge id")
+		fault("knowledge_id", "is required; send the id of a datastore (Dify calls it the external knowledge ID)")
 	}
 	if strings.TrimSpace(r.Query) == "" {
 		fault("query", "is required; it must contain text")

@@ -86,7 +86,7 @@ func accepted(accept, preferred string) (string, error) {
 		}
 	}
 	if found == "" {
-		return "", domain.Errorf(domain.CodeUnsupported, "the header Accept is %s; the response can be %s or %s", jsonbody.Describe(accept), typeText, typeJSON)
+		return "", domain.Errorf(domain.CodeUnsupported, "the Accept header is %s, but the response can only be %s or %s", jsonbody.Describe(accept), typeText, typeJSON)
 	}
 	return found, nil
 }

@@ -21,19 +21,19 @@ type Doc struct {
 var errorWords = map[domain.Code][2]string{
 	domain.CodeInvalid: {
 		"The request is not valid. `errors` lists every invalid field with the reason, and suggests the likely name for an unknown one. [The API's introduction](../pkg/api/openapi.yaml) says where unknown fields are ignored.",
-		"Correct these fields. The same request cannot succeed.",
+		"Correct these fields. The same request will fail again.",
 	},
 	domain.CodeUsageLimit: {
-		"A quota set in the configuration, for the workspace or for the key is used up: this month's agent queries or tokens, or the stored chunks or bytes. Content that was already accepted is kept and fully processed.",
-		"`GET /usage` shows use and limits. Raise the limit (`PUT /usage/limits`, `PUT /keys/{id}/limits`, `SLUICE_QUOTA_*`), delete content, or wait for the next month.",
+		"A quota, set in the configuration or for the workspace or key, is used up: this month's agent queries or tokens, or the stored chunks or bytes. Content that was already accepted is kept and fully processed.",
+		"`GET /usage` shows usage and limits. Raise the limit (`PUT /usage/limits`, `PUT /keys/{id}/limits`, `SLUICE_QUOTA_*`), delete content, or wait for the next month.",
 	},
 	domain.CodeUnauthorized: {
 		"The key is missing, invalid, expired or revoked, or lacks the scope that the endpoint requires. For a missing or invalid key, endpoints in OpenAI's format answer 401 instead.",
-		"Send `Authorization: Bearer sk_…` with a key of the workspace. The first key is `SLUICE_API_KEY`, or in the file `api-key` in the data directory; `sluice keys create` creates others. `detail` names a missing scope.",
+		"Send `Authorization: Bearer sk_…` with a key for the workspace. The first key is `SLUICE_API_KEY`, or is in the data directory's `api-key` file; `sluice keys create` creates others. `detail` names a missing scope.",
 	},
 	domain.CodeNotFound: {
 		"The endpoint does not exist, or the key's workspace has no resource with this id. Resources of other workspaces get the same answer.",
-		"Check the path, the id and the workspace of the key. Deleted resources disappear at once.",
+		"Check the path, the id and the key's workspace. Deleted resources disappear at once.",
 	},
 	CodeMethod: {
 		"The path exists but does not support this method.",
@@ -52,16 +52,16 @@ var errorWords = map[domain.Code][2]string{
 		"Send the body unencoded, or convert the file to a supported type.",
 	},
 	domain.CodeRateLimit: {
-		"This key sends requests, or this visitor asks questions, faster than its limit allows, or too many crawl previews or page pictures are requested.",
-		"Send the same request again after `Retry-After`, which is in seconds. The operator sets `SLUICE_LIMIT_RATE`, `SLUICE_LIMIT_VISITOR` and the limits of keys.",
+		"The key or visitor is over its rate limit, or too many crawl previews or page pictures are being requested.",
+		"Send the same request again after `Retry-After`, which is in seconds. The operator can change `SLUICE_LIMIT_RATE`, `SLUICE_LIMIT_VISITOR` and a key's limits.",
 	},
 	domain.CodeUnavailable: {
-		"A dependency is down or overloaded (database, NATS, Milvus, a model server), the service is at capacity, or the disk is full. Everything that was answered with 2xx is safe. This request may have taken effect.",
-		"Send the same request again after `Retry-After`, with the same `Idempotency-Key`, so that nothing is done twice. For the operator, `/readyz` names the dependency and the log has the reason.",
+		"A dependency is down or overloaded (database, NATS, Milvus, a model server), the service is at capacity, or the disk is full. Everything that was answered with 2xx is safe. This request may still have taken effect.",
+		"Send the same request again after `Retry-After`, with the same `Idempotency-Key`, so that nothing is done twice. Operators can see the dependency in `/readyz` and the reason in the log.",
 	},
 	domain.CodeInternal: {
 		"The service failed unexpectedly. `instance` is the request's id.",
-		"This is a bug in Sluice: report the lines of the service's log with this id.",
+		"This is a bug in Sluice: report it with the log lines that have this id.",
 	},
 }
 

@@ -61,6 +61,6 @@ func GroupFaults(n int, inMetadata bool, group domain.Datasource) []domain.Field
 	}
 	return []domain.FieldError{{
 		Field:   fmt.Sprintf("documents[%d].%s", n, field),
-		Message: fmt.Sprintf("belongs to datasource %s of type %s, which a text cannot replace; delete it or use another id", group.ID, group.Type),
+		Message: fmt.Sprintf("belongs to datasource %s, whose type %s cannot be replaced by text; delete the datasource or use another id", group.ID, group.Type),
 	}}
 }

@@ -38,10 +38,10 @@ func chatRule(body map[string]any) []domain.FieldError {
 	switch {
 	case len(messages) == 0: // reported by the schema
 	case last < 0:
-		faults = append(faults, domain.FieldError{Field: "messages", Message: "contains no message with the role user; the last one is the question to answer"})
+		faults = append(faults, domain.FieldError{Field: "messages", Message: "contains no user message; the last user message is the question to answer"})
 	default:
 		if message, _ := messages[last].(map[string]any); message["role"] == string(domain.RoleAssistant) {
-			faults = append(faults, domain.FieldError{Field: fmt.Sprintf("messages[%d].role", last), Message: "is \"assistant\" in the last message; it must be user, because agents cannot continue an answer"})
+			faults = append(faults, domain.FieldError{Field: fmt.Sprintf("messages[%d].role", last), Message: "is \"assistant\" in the last message; it must be user, because agents cannot continue an unfinished answer"})
 		}
 	}
 	return faults
@@ -60,8 +60,8 @@ var refusals = []struct {
 	{"modalities", func(v any) bool {
 		list, _ := v.([]any)
 		return v != nil && (len(list) != 1 || list[0] != "text")
-	}, `answers are text; leave it out, or send ["text"]`},
-	{"audio", isSet, "answers are text; " + omitAdvice},
+	}, `answers are always text; leave it out, or send ["text"]`},
+	{"audio", isSet, "answers are always text; " + omitAdvice},
 	{"logprobs", func(v any) bool { return v != nil && v != false }, omitAdvice},
 	{"top_logprobs", func(v any) bool { return v != nil && v != 0.0 }, omitAdvice},
 	{"logit_bias", isSet, omitAdvice},
@@ -88,7 +88,7 @@ func messageFaults(at string, message map[string]any) []domain.FieldError {
 	var faults []domain.FieldError
 	for _, field := range []string{"function_call", "audio"} {
 		if isSet(message[field]) {
-			faults = append(faults, domain.FieldError{Field: at + "." + field, Message: "is not supported: messages are text or tool_calls; " + omitAdvice})
+			faults = append(faults, domain.FieldError{Field: at + "." + field, Message: "is not supported: messages can only contain text or tool_calls; " + omitAdvice})
 		}
 	}
 	switch content := message["content"].(type) {

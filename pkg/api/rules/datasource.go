@@ -39,7 +39,7 @@ func createDatasourceRule(body map[string]any) []domain.FieldError {
 		}
 		for _, field := range []string{"sitemap", "include", "exclude", "max_pages", "max_depth"} {
 			if given(field) {
-				missing(field, "applies to a web_site, not to a web_page")
+				missing(field, "only applies to a web_site, not a web_page")
 			}
 		}
 	case string(domain.TypeWebSite):
@@ -57,13 +57,13 @@ func createDatasourceRule(body map[string]any) []domain.FieldError {
 			}
 		}
 		if config["text"] != nil {
-			missing("text", "applies to a text, not to a qa; send question and answer")
+			missing("text", "only applies to a text, not a qa; send question and answer")
 		}
 	}
 	if body["type"] != string(domain.TypeQA) {
 		for _, field := range []string{"question", "answer"} {
 			if config[field] != nil {
-				missing(field, fmt.Sprintf("applies to a qa, not to a %v", body["type"]))
+				missing(field, fmt.Sprintf("only applies to a qa, not a %v", body["type"]))
 			}
 		}
 	}
@@ -72,7 +72,7 @@ func createDatasourceRule(body map[string]any) []domain.FieldError {
 	faults = append(faults, headerFaults(config)...)
 	for _, field := range []string{"headers", "refresh"} {
 		if config[field] != nil && !isWeb {
-			missing(field, fmt.Sprintf("applies to a web_page or web_site, not to a %v", body["type"]))
+			missing(field, fmt.Sprintf("only applies to a web_page or web_site, not a %v", body["type"]))
 		}
 	}
 	for _, field := range []string{"source_url", "sitemap"} {
@@ -159,7 +159,7 @@ func patternFaults(config map[string]any) []domain.FieldError {
 	if bytes <= maxPatternBytes {
 		return nil
 	}
-	return []domain.FieldError{{Field: "config." + longest, Message: fmt.Sprintf("brings the site's patterns to %d bytes as JSON; the limit is %s", bytes, jsonbody.ByteSize(maxPatternBytes))}}
+	return []domain.FieldError{{Field: "config." + longest, Message: fmt.Sprintf("makes the site's patterns %d bytes long as JSON; the limit is %s", bytes, jsonbody.ByteSize(maxPatternBytes))}}
 }
 
 // refreshFaults returns a fault if the refresh setting is invalid. An empty setting is valid and means that the content

@@ -37,10 +37,10 @@ func MetadataFaults(field string, value any) []domain.FieldError {
 	}
 	// Encoding can't fail, because the map was decoded from JSON.
 	if encoded, _ := json.Marshal(metadata); len(encoded) > domain.MaxMetadataBytes {
-		return []domain.FieldError{{Field: field, Message: fmt.Sprintf("has %d bytes as JSON; the limit is %s", len(encoded), jsonbody.ByteSize(domain.MaxMetadataBytes))}}
+		return []domain.FieldError{{Field: field, Message: fmt.Sprintf("is %d bytes long as JSON; the limit is %s", len(encoded), jsonbody.ByteSize(domain.MaxMetadataBytes))}}
 	}
 	if facets, err := index.Facets(metadata); err != nil || len(facets) > maxMetadataValues {
-		return []domain.FieldError{{Field: field, Message: fmt.Sprintf("has more than %d different values that filters can match; combine some of them into one string", maxMetadataValues)}}
+		return []domain.FieldError{{Field: field, Message: fmt.Sprintf("has more than %d different filterable values; combine some of them into one string", maxMetadataValues)}}
 	}
 	return nil
 }
@@ -59,7 +59,7 @@ func CustomIDFaults(body map[string]any, places ...string) []domain.FieldError {
 		case at == "":
 			first, at = id, place
 		case id != first:
-			return []domain.FieldError{{Field: place, Message: fmt.Sprintf("is %s, but %s is %s; send one of them", jsonbody.Describe(id), at, jsonbody.Describe(first))}}
+			return []domain.FieldError{{Field: place, Message: fmt.Sprintf("is %s, but %s is %s; send only one of them", jsonbody.Describe(id), at, jsonbody.Describe(first))}}
 		}
 	}
 	return nil

@@ -18,7 +18,7 @@ func queryDatastoreRule(body map[string]any) []domain.FieldError {
 			faults = append(faults, domain.FieldError{Field: "vector", Message: fault})
 		}
 	case hasFormat:
-		faults = append(faults, domain.FieldError{Field: "encoding_format", Message: "describes the field vector, which is missing; send vector or leave this field out"})
+		faults = append(faults, domain.FieldError{Field: "encoding_format", Message: "only works together with vector; send vector or leave this field out"})
 	}
 	return faults
 }

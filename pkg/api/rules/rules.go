@@ -42,11 +42,11 @@ func createKeyRule(body map[string]any) []domain.FieldError {
 	_, hasAgent := body["agentId"]
 	switch {
 	case asksQuery && len(scopes) > 1:
-		return []domain.FieldError{{Field: "scopes", Message: "combines query with another scope; query must be the only scope"}}
+		return []domain.FieldError{{Field: "scopes", Message: "combines query with other scopes; query must be the only scope"}}
 	case asksQuery && !hasAgent:
-		return []domain.FieldError{{Field: "agentId", Message: "is required for the scope query: the agent that the key may query"}}
+		return []domain.FieldError{{Field: "agentId", Message: "is required with the scope query; send the id of the agent that the key can query"}}
 	case hasAgent && !asksQuery:
-		return []domain.FieldError{{Field: "agentId", Message: `applies only to the scope query; add "scopes": ["query"] or leave it out`}}
+		return []domain.FieldError{{Field: "agentId", Message: `only works with the scope query; add "scopes": ["query"] or leave it out`}}
 	}
 	return nil
 }

@@ -21,7 +21,7 @@ func toolFaults(body map[string]any, messages []any) []domain.FieldError {
 		function, _ := tool["function"].(map[string]any)
 		name, _ := function["name"].(string)
 		if name != "" && slices.Contains(names, name) {
-			fault(fmt.Sprintf("tools[%d].function.name", i), "is %s, the name of another tool; each tool needs a different name", jsonbody.Describe(name))
+			fault(fmt.Sprintf("tools[%d].function.name", i), "is %s, which is also another tool's name; give each tool its own name", jsonbody.Describe(name))
 		}
 		names = append(names, name)
 	}
@@ -33,7 +33,7 @@ func toolFaults(body map[string]any, messages []any) []domain.FieldError {
 	case map[string]any:
 		function, _ := choice["function"].(map[string]any)
 		if name, ok := function["name"].(string); ok && !slices.Contains(names, name) {
-			fault("tool_choice.function.name", "is %s, which is not the name of a tool in tools", jsonbody.Describe(name))
+			fault("tool_choice.function.name", "is %s, but tools contains no tool with this name", jsonbody.Describe(name))
 		}
 	}
 	var open []string // ids of calls without a result
@@ -44,7 +44,7 @@ func toolFaults(body map[string]any, messages []any) []domain.FieldError {
 		role, _ := message["role"].(string)
 		list, _ := message["tool_calls"].([]any)
 		if len(list) > 0 && role != string(domain.RoleAssistant) {
-			fault(at+".tool_calls", "appears in a message with the role %s; only the assistant calls tools", jsonbody.Describe(role))
+			fault(at+".tool_calls", "is in a message with the role %s, but only assistant messages can have tool calls", jsonbody.Describe(role))
 			continue
 		}
 		switch role {
@@ -53,15 +53,15 @@ func toolFaults(body map[string]any, messages []any) []domain.FieldError {
 			if n := slices.Index(open, id); n >= 0 {
 				open = slices.Delete(open, n, n+1)
 			} else if !opened {
-				fault(at+".role", "is \"tool\", but no message of the assistant with tool_calls comes before it")
+				fault(at+".role", "is \"tool\", but no assistant message with tool_calls comes before it")
 			} else if id == "" {
-				fault(at+".tool_call_id", "is required with the role tool")
+				fault(at+".tool_call_id", "is required in tool messages")
 			} else {
-				fault(at+".tool_call_id", "is %s; the assistant's last message has no such call, or the call already has a result", jsonbody.Describe(id))
+				fault(at+".tool_call_id", "is %s, but the last assistant message has no call with this id, or the call already has a result", jsonbody.Describe(id))
 			}
 		case string(domain.RoleUser), string(domain.RoleAssistant):
 			if len(open) > 0 {
-				fault(fmt.Sprintf("messages[%d].tool_calls", calls), "has no result for the call %s; send a message with the role tool and this tool_call_id", jsonbody.Describe(open[0]))
+				fault(fmt.Sprintf("messages[%d].tool_calls", calls), "has no result for the call %s; send a tool message with this tool_call_id", jsonbody.Describe(open[0]))
 			}
 			open, opened = nil, false
 			for _, c := range list {
@@ -74,7 +74,7 @@ func toolFaults(body map[string]any, messages []any) []domain.FieldError {
 		}
 	}
 	if len(open) > 0 {
-		fault(fmt.Sprintf("messages[%d].tool_calls", calls), "has no result for the call %s; send a message with the role tool and this tool_call_id", jsonbody.Describe(open[0]))
+		fault(fmt.Sprintf("messages[%d].tool_calls", calls), "has no result for the call %s; send a tool message with this tool_call_id", jsonbody.Describe(open[0]))
 	}
 	return faults
 }

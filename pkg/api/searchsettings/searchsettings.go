@@ -109,7 +109,7 @@ func versionOf(ifMatch string) (*int64, error) {
 	}
 	found := etagPattern().FindStringSubmatch(ifMatch)
 	if found == nil {
-		return nil, domain.Invalid("If-Match", "is %.40q; it must be the ETag of a response, such as %q", ifMatch, ETag(3))
+		return nil, domain.Invalid("If-Match", "is %.40q; it must be the ETag from a response, such as %q", ifMatch, ETag(3))
 	}
 	n, err := strconv.ParseInt(found[1]+found[2], 10, 64)
 	return &n, err // nil: 18 digits are no overflow

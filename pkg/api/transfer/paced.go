@@ -32,7 +32,7 @@ func (p pace) deadline(now time.Time, received int64) time.Time {
 }
 
 func (p pace) String() string {
-	return fmt.Sprintf("the body arrived too slowly: a pause may last at most %s, and the average after that time must be at least %d KiB per second; send it faster, or send less at once", p.timeout, MinRate>>10)
+	return fmt.Sprintf("the body arrived too slowly: send it without pauses longer than %[1]s and, after the first %[1]s, at an average of at least %[2]d KiB per second, or send less at once", p.timeout, MinRate>>10)
 }
 
 // sentBody is a request body that must arrive at a minimum rate. It records whether it has been read to its end. Only

@@ -160,13 +160,13 @@ func (f *Form) receivePart(part *multipart.Part, content io.Reader, o Options) e
 	switch name := part.FormName(); {
 	case name == file:
 		if f.File != nil {
-			f.Fault(file, "is sent more than once; send one file per request")
+			f.Fault(file, "was sent more than once; send one file per request")
 			return nil
 		}
 		return f.spool(part, content, o)
 	case slices.Contains(fields, name):
 		if _, twice := f.Fields[name]; twice {
-			f.Fault(name, "is sent more than once; send it once")
+			f.Fault(name, "was sent more than once; send it only once")
 		}
 		text, err := io.ReadAll(io.LimitReader(content, maxFieldBytes+1))
 		if err != nil {
@@ -176,7 +176,7 @@ func (f *Form) receivePart(part *multipart.Part, content io.Reader, o Options) e
 		case len(text) > maxFieldBytes:
 			f.Fault(name, "is longer than %s", jsonbody.ByteSize(maxFieldBytes))
 		case jsonbody.InvalidUTF8(text) >= 0 || strings.ContainsRune(string(text), 0):
-			f.Fault(name, "is not UTF-8 text without NUL characters")
+			f.Fault(name, "must be valid UTF-8 without NUL characters")
 		}
 		f.Fields[name] = strings.TrimSpace(string(text))
 		return nil
@@ -191,7 +191,7 @@ func (f *Form) receivePart(part *multipart.Part, content io.Reader, o Options) e
 		case len(object) > 1 && object[0] == "metadata":
 			f.Fault(jsonbody.Shorten(name), "is unknown; send a single metadata field with a JSON object: %s", metadataExample)
 		case len(object) > 0 && object[0] == "config":
-			f.Fault(jsonbody.Shorten(name), "is unknown in a form; send custom_id and metadata as separate fields")
+			f.Fault(jsonbody.Shorten(name), "is not allowed in a form; send custom_id and metadata as separate fields")
 		}
 		_, err := io.Copy(io.Discard, content) // ignore unknown fields
 		return err
@@ -244,10 +244,10 @@ func (f *Form) checkFileName() {
 // Check returns all faults in a datasource form as one error, or nil.
 func (f *Form) Check() error {
 	if f.Fields["datastoreId"] == "" {
-		f.Fault("datastoreId", "is required; send the id of the file's datastore")
+		f.Fault("datastoreId", "is required; send the id of the datastore to add the file to")
 	}
 	if kind := f.Fields["type"]; kind != "" && kind != string(domain.TypeFile) {
-		f.Fault("type", "is %s, but uploads have the type file; send other types as JSON", jsonbody.Describe(kind))
+		f.Fault("type", "is %s, but uploads must have the type file; send other types as JSON", jsonbody.Describe(kind))
 	}
 	f.checkFileName()
 	if n := utf8.RuneCountInString(f.Fields["custom_id"]); n > MaxCustomID {

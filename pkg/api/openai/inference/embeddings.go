@@ -126,9 +126,9 @@ func checkDimensions(m embed.Model, wanted *int) error {
 	case wanted == nil || m.Dimensions == 0 || *wanted == m.Dimensions:
 		return nil
 	case *wanted > m.Dimensions:
-		return domain.Invalid("dimensions", "is %d, but vectors of the model %s have %d dimensions; send a smaller number, or leave the field out", *wanted, m.ID, m.Dimensions)
+		return domain.Invalid("dimensions", "is %d, but vectors from the model %s have %d dimensions; send a smaller number, or leave the field out", *wanted, m.ID, m.Dimensions)
 	case !embed.CanShorten(m):
-		return domain.Invalid("dimensions", "is %d, but vectors of the model %s have %d dimensions and cannot be shortened; leave the field out", *wanted, m.ID, m.Dimensions)
+		return domain.Invalid("dimensions", "is %d, but vectors from the model %s have %d dimensions and cannot be shortened; leave the field out", *wanted, m.ID, m.Dimensions)
 	}
 	return nil
 }

@@ -180,7 +180,7 @@ func (h *Handler) ranker(name string) (ranker, error) {
 	}
 	id := model.Model().ID
 	return ranker{
-		model: id, warning: id + " is an embedding model, not a reranker: scores are cosine similarities of query and document",
+		model: id, warning: id + " is an embedding model, not a reranker: scores are cosine similarities between query and document",
 		rank: func(ctx context.Context, flow, query string, texts []string) ([]retrieve.Reranked, error) {
 			return h.rankByVectors(ctx, flow, model, query, texts)
 		},
@@ -191,7 +191,7 @@ func (h *Handler) rankByReranker(ctx context.Context, _, query string, texts []s
 	order, err := h.Reranker.Rerank(ctx, query, texts, time.Time{})
 	if err != nil && ctx.Err() == nil {
 		return nil, &domain.Error{
-			Code: domain.CodeUnavailable, Err: err, Message: "the reranker is unavailable; try again later, or name an embedding model as model",
+			Code: domain.CodeUnavailable, Err: err, Message: "the reranker is unavailable; try again later, or set model to an embedding model",
 		}
 	}
 	return order, err

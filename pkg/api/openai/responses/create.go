@@ -153,7 +153,7 @@ func (s *Service) prepare(ctx context.Context, caller access.Caller, p params) (
 		return nil, err
 	}
 	if fault := s.Backend.QueryFault(d.question); fault != "" {
-		return nil, domain.Invalid(cmp.Or(d.field, "input"), "has a last message that %s; add long texts to a vector store and send the tool file_search", fault)
+		return nil, domain.Invalid(cmp.Or(d.field, "input"), "ends with a message that %s; add long texts to a vector store and use the tool file_search", fault)
 	}
 	if err := s.checkModel(p, d, isAgent); err != nil {
 		return nil, err
@@ -210,7 +210,7 @@ func (s *Service) agent(ctx context.Context, caller access.Caller, p params) (ag
 		return agent, false, &domain.Error{Code: domain.CodeNotFound, Message: why, Fields: []domain.FieldError{{Field: problem.ModelField, Message: why}}}
 	}
 	if !caller.MayRead(caller.Workspace()) {
-		return agent, false, problem.Forbidden("this key may query only one agent; send that agent's id as model, or use a key with the scope read")
+		return agent, false, problem.Forbidden("this key can only query one agent; send that agent's id as model, or use a key with the scope read")
 	}
 	agent = domain.Agent{WorkspaceID: caller.Workspace(), Name: p.model, ModelName: name, Temperature: 1}
 	if p.tools.search == nil {
@@ -224,9 +224,9 @@ func (s *Service) checkVisitor(p params) error {
 	system := slices.ContainsFunc(p.input, func(i item) bool { return i.role == roleSystem || i.role == roleDeveloper })
 	switch {
 	case p.instructions != nil || system:
-		return domain.Invalid("instructions", "require an API key of the public agent's workspace; leave them and system messages out")
+		return domain.Invalid("instructions", "require an API key for the agent's workspace; leave them and system messages out")
 	case len(p.tools.shown) > 0:
-		return domain.Invalid("tools", "require an API key of the public agent's workspace; leave them out")
+		return domain.Invalid("tools", "require an API key for the agent's workspace; leave them out")
 	}
 	return s.Backend.VisitorFault(p.maxTokens)
 }
@@ -236,9 +236,9 @@ func (s *Service) checkVisitor(p params) error {
 func checkVisitorDialogue(d dialogue) error {
 	switch {
 	case d.instructions != "":
-		return domain.Invalid("input", "follows or refers to system messages, which require an API key of the public agent's workspace; leave them out")
+		return domain.Invalid("input", "follows or refers to system messages, which require an API key for the agent's workspace; leave them out")
 	case len(d.after) > 0:
-		return domain.Invalid("input", "contains function calls, which require an API key of the public agent's workspace; leave them out")
+		return domain.Invalid("input", "contains function calls, which require an API key for the agent's workspace; leave them out")
 	}
 	return nil
 }

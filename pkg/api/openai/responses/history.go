@@ -54,7 +54,7 @@ func requireChange(caller access.Caller, keyID string) error {
 	if caller.Key.Can(domain.ScopeWrite) || caller.Key.ID == keyID {
 		return nil
 	}
-	return problem.Forbidden("another key created this; the key %q needs the scope write to change or delete it", caller.Key.Name)
+	return problem.Forbidden("this was created with another key; the key %q needs the scope write to change or delete it", caller.Key.Name)
 }
 
 // expired reports whether a response is older than Retention, even if it has not been deleted yet.

@@ -140,7 +140,7 @@ func readPart(p jsonbody.Object) (text string, ok bool) {
 	case "refusal":
 		name = kind
 	case "input_file":
-		p.Fault("type", "is \"input_file\", which is not supported; add the file to a vector store and send the tool file_search")
+		p.Fault("type", "is \"input_file\", which is not supported; add the file to a vector store and use the tool file_search")
 		return "", false
 	default:
 		p.Fault("type", "is %s; messages can contain text only (input_text)", jsonbody.Describe(p.Value("type")))
@@ -250,7 +250,7 @@ func readDialogue(items []item) (d dialogue, err error) {
 	}
 	d.instructions = strings.Join(instructions, "\n\n")
 	if n := len(d.instructions); n > answer.MaxInstructionBytes {
-		fault(item{}, "contains system messages of %d bytes in total; the limit is %s", n, jsonbody.ByteSize(answer.MaxInstructionBytes))
+		fault(item{}, "contains %d bytes of system messages; the limit is %s", n, jsonbody.ByteSize(answer.MaxInstructionBytes))
 	}
 	for _, call := range open {
 		fault(call, "calls the function %s, but there is no function_call_output with the call_id %s", jsonbody.Describe(call.name), jsonbody.Describe(call.callID))
@@ -261,9 +261,9 @@ func readDialogue(items []item) (d dialogue, err error) {
 	}
 	switch {
 	case last < 0:
-		fault(item{}, "contains no message with the role user; the last one is the question to answer")
+		fault(item{}, "contains no user message; the last user message is the question to answer")
 	case answered:
-		fault(item{}, "ends with an assistant message; add a message with the role user")
+		fault(item{}, "ends with an assistant message; add a user message")
 	}
 	if err := problem.Invalid(faults); err != nil {
 		return d, err

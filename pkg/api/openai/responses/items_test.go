@@ -114,7 +114,7 @@ func TestFaultyItemsAreNamed(t *testing.T) {
 		`[{"role":"user","content":[{"type":"input_file","file_id":"x"}]}]`:                                   "vector store",
 		`[{"type":"function_call_output","output":"x"}]`:                                                      "input[0].call_id: is required",
 		`[{"type":"item_reference"}]`:                                                                         "input[0].id: is required",
-		`[{"role":"assistant","content":"A."}]`:                                                               "no message with the role user",
+		`[{"role":"assistant","content":"A."}]`:                                                               "no user message",
 		`[{"role":"user","content":"Q?"},{"role":"assistant","content":"A."}]`:                                "ends with an assistant message",
 		`[{"role":"user","content":"Q?"},{"type":"function_call_output","call_id":"c","output":"x"}]`:         `input[1]: has the call_id "c"`,
 		`[{"role":"user","content":"Q?"},{"type":"function_call","call_id":"c","name":"f","arguments":"{}"}]`: `input[1]: calls the function "f"`,

@@ -128,7 +128,7 @@ func (p *params) readState(o jsonbody.Object) {
 		}
 	}
 	if p.previous != "" && p.conversation != "" {
-		o.Fault("previous_response_id", "cannot be combined with conversation; send one of them")
+		o.Fault("previous_response_id", "cannot be combined with conversation; send only one of them")
 	}
 	if p.background && !p.store {
 		o.Fault("store", "is false, but background responses must be stored; leave it out")

@@ -106,9 +106,9 @@ func (s *Service) Endpoints() []openai.Endpoint {
 		{ID: "ListInputItems", Method: "GET", Path: "/v1/responses/:id/input_items", Scope: query, Serve: s.listInput},
 
 		{ID: "CompactResponse", Method: "POST", Path: "/v1/responses/compact", Scope: query, Body: openai.JSON, Serve: unavailable(
-			"compaction is not available; send the conversation as it is: the model gets only its last part")},
+			"compaction is not available; send the whole conversation: only its most recent part goes to the model")},
 		{ID: "CountInputTokens", Method: "POST", Path: "/v1/responses/input_tokens", Scope: query, Body: openai.JSON, Serve: unavailable(
-			"counting tokens without a response is not available; the field usage of a response has the numbers")},
+			"tokens cannot be counted without creating a response; a response has them in its usage field")},
 
 		{ID: "CreateItemConversation", Method: "POST", Path: "/v1/conversations", Scope: query, Body: openai.JSON, Idempotent: true, Serve: s.createConversation},
 		{ID: "GetItemConversation", Method: "GET", Path: "/v1/conversations/:id", Scope: query, Serve: s.getConversation},

@@ -130,7 +130,7 @@ func (f *fileSearch) readRanking(o jsonbody.Object) {
 	noMeaning, noWords := meaning != nil && *meaning == 0, words != nil && *words == 0
 	switch {
 	case noMeaning && noWords:
-		weights.Fault("embedding_weight", "is 0, and so is text_weight; at least one of them must be above 0")
+		weights.Fault("embedding_weight", "is 0, and so is text_weight; at least one of them must be greater than 0")
 	case noMeaning:
 		f.mode = domain.SearchLexical
 	case noWords:
@@ -153,12 +153,12 @@ func (t *tools) readChoice(o jsonbody.Object) {
 	case toolFunction:
 		name := short(choice, "name")
 		if !slices.ContainsFunc(t.functions, func(f chat.Tool) bool { return f.Name == name }) {
-			choice.Fault("name", "is %s, which is not the name of a function in tools", jsonbody.Describe(choice.Value("name")))
+			choice.Fault("name", "is %s, but tools contains no function with this name", jsonbody.Describe(choice.Value("name")))
 		}
 		t.choice = chat.ToolChoice{Name: name}
 	case toolFileSearch:
 		if t.search == nil {
-			choice.Fault("type", "is \"file_search\", but tools contains no such tool")
+			choice.Fault("type", "is \"file_search\", but tools does not contain that tool")
 		}
 		t.functions = nil // the search always comes first, so the model must then write the answer
 	default:

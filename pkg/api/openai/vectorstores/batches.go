@@ -57,11 +57,11 @@ func (h *handler) createBatch(c *call) error {
 	var files []catalog.NewFile
 	switch {
 	case len(body.FileIDs) > 0 && len(body.Files) > 0:
-		faults.Add("files", "cannot be combined with file_ids; send one of them")
+		faults.Add("files", "cannot be combined with file_ids; send only one of them")
 	case len(body.FileIDs) == 0 && len(body.Files) == 0:
 		faults.Add("file_ids", "is required; send the ids of 1 to %d files, or send files instead", maxBatch)
 	case len(body.Files) > maxBatch:
-		faults.Add("files", "has %d elements; the limit is %d; send the rest in more batches", len(body.Files), maxBatch)
+		faults.Add("files", "has %d elements; the limit is %d; send the rest in another batch", len(body.Files), maxBatch)
 	case len(body.Files) > 0:
 		if attributes != nil || chunking != nil {
 			openai.Ignored(c.gin, ignoredOf(attributes != nil, chunking != nil)...)

@@ -222,7 +222,7 @@ func fileID(faults *openai.Faults, field, text string) string {
 // fileIDs is fileID for a list.
 func fileIDs(faults *openai.Faults, field string, texts []string, limit int) []string {
 	if len(texts) > limit {
-		faults.Add(field, "has %d ids; the limit is %d; send the rest in more requests", len(texts), limit)
+		faults.Add(field, "has %d ids; the limit is %d; send the rest in another request", len(texts), limit)
 		return nil
 	}
 	out := make([]string, len(texts))

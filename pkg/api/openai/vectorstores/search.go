@@ -124,7 +124,7 @@ func (h *handler) searchRequest(body searchBody) (r retrieve.Request, threshold 
 	case n == 0:
 		faults.Add("query", "is required; send a string, or an array of 1 to %d strings", maxQueries)
 	case n > maxQueries:
-		faults.Add("query", "has %d texts; the limit is %d; split them over several requests", n, maxQueries)
+		faults.Add("query", "has %d texts; the limit is %d; split them across several requests", n, maxQueries)
 	default:
 		for i, query := range body.Query {
 			field := "query"
