@@ -59,10 +59,10 @@ function settings(agent, stores) {
       again();
     }, [
       field('Name', name), field('Description', description), chosen.body,
-      h('div', { class: 'row' }, field('Model', model, 'Names for models, which the service\u2019s settings assign: SLUICE_MODEL_LLM_4 for llm_4, otherwise SLUICE_CHAT_MODEL. If the service has no model, answers quote the documents.'), field('Temperature', temperature, 'At 0, a question always gets the same answer; at 1, answers vary.'), field('Access', visibility)),
+      h('div', { class: 'row' }, field('Model', model, 'Each name stands for a model that the service\u2019s settings assign: SLUICE_MODEL_LLM_4 for llm_4, otherwise SLUICE_CHAT_MODEL. If the service has no model, answers quote the documents.'), field('Temperature', temperature, 'At 0, a question always gets the same answer; at 1, answers vary.'), field('Access', visibility)),
       field('System prompt', system, 'The agent\u2019s role and tone, used only with a model. The placeholders {query}, {context} and {history} stand for the question, the passages found and the conversation so far.'),
-      field('Query planning', planning, 'When this is on, the model splits a question that one search cannot cover into sub-questions before it answers.'),
-      check('Answer only from the documents', restrict, 'If the documents contain nothing about a message, even a greeting, the agent declines to answer, without asking a model.'),
+      field('Query planning', planning, 'When this is on, the model splits questions that need more than one search into sub-questions before it answers.'),
+      check('Answer only from the documents', restrict, 'If the documents say nothing about a message, even a greeting, the agent declines to answer without asking a model.'),
       field('Unsupported sentences', unsupported, 'What to do with sentences whose words, figures or names the sources do not contain. If they are removed, answers appear one sentence at a time, because each is checked first.'),
       field('User prompt', user, 'A template for the question, with the same placeholders. Leave empty to send only the question.'),
     ]),

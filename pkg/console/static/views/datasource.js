@@ -124,7 +124,7 @@ function editSite(s) {
     close();
     announce('Saved');
     window.dispatchEvent(new HashChangeEvent('hashchange'));
-  }, [field('Name', name), h('p', {}, h('small', {}, 'Changes apply to known pages and links at once, and to other pages of a sitemap with the next refresh.')), fields], {
+  }, [field('Name', name), h('p', {}, h('small', {}, 'Changes apply immediately to known pages and links, and at the next refresh to other pages in a sitemap.')), fields], {
     buttons: [h('button', { type: 'button', onclick: close }, 'Cancel')],
   })]);
 }

@@ -53,7 +53,7 @@ function editor(path, current, saved) {
       field('Synonyms', synonyms, 'One rule per line. Terms separated by commas are synonyms; a => b means that a query with a also finds b.'),
       h('div', { class: 'row' },
         field('Stop words', stop, 'Words to ignore in queries.'),
-        field('Words to keep', keep, 'Words to keep in queries, although they are on the language’s list of ignored words.')),
+        field('Words to keep', keep, 'Words to keep in queries even if they are on the language’s list of ignored words.')),
       field('Boosts', boosts, 'A JSON array of boosts.'),
       h('h3', {}, 'Pinned documents'),
       pins,

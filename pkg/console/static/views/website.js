@@ -12,7 +12,7 @@ const defaultAccent = '#0b5c7a'; // in embed/style.js, in light mode
  */
 export async function website(agent, again) {
   const { usage } = await get('usage');
-  const unlimited = usage.find((/** @type {any} */ u) => u.metric === 'queries')?.limit === null && h('p', { class: 'note' }, 'The workspace has no limit on questions, so visitors can ask any number. ', h('a', { href: '#/usage' }, 'Set a limit'), ' first. It counts the questions of all keys and visitors.');
+  const unlimited = usage.find((/** @type {any} */ u) => u.metric === 'queries')?.limit === null && h('p', { class: 'note' }, 'The workspace has no limit on questions, so visitors can ask any number. ', h('a', { href: '#/usage' }, 'Set a limit'), ' first. The limit counts questions from all keys and visitors.');
   if (agent.visibility !== 'public') {
     return h('div', { class: 'card' },
       h('p', {}, 'Visitors of a website have no API key, so only a public agent can answer them. Anyone who knows the id of a public agent can ask it and see the passages that it cites. ',
