@@ -142,8 +142,7 @@ func TestStreamsDoNotBlockOtherRequests(t *testing.T) {
 	refused(other, theirs, "this key already has 2 open streams")
 }
 
-// TestAClosedStreamIsNotCounted opens and closes streams one after another. In total, there are more of them than may
-// be open at once.
+// TestAClosedStreamIsNotCounted opens and closes streams one after another, more in total than may be open at once.
 func TestAClosedStreamIsNotCounted(t *testing.T) {
 	t.Parallel()
 	s := newScene(t, func(o *api.Options, _ *api.Deps) { o.Admission = admit.Options{MaxOpen: 1} })
@@ -158,7 +157,7 @@ func TestAClosedStreamIsNotCounted(t *testing.T) {
 }
 
 // TestStreamsOfVisitorsAreCounted queries a public agent without a key. It opens as many streams as one address may
-// have, and the next one must be rejected.
+// have; the next one must be rejected.
 func TestStreamsOfVisitorsAreCounted(t *testing.T) {
 	t.Parallel()
 	s := newScene(t, func(o *api.Options, _ *api.Deps) { o.Admission = admit.Options{MaxOpen: 4} })
@@ -187,8 +186,8 @@ func TestStreamsOfVisitorsAreCounted(t *testing.T) {
 	s.call("GET", "/agents", nil).want(200)
 }
 
-// TestASlowBodyHoldsNoPermit sends a search's body slowly while only one search may run at a time. Another search must
-// not have to wait for the slow one, and both must succeed.
+// TestASlowBodyHoldsNoPermit sends one search's body slowly while only one search may run at a time. A second search
+// must not have to wait for it, and both must succeed.
 func TestASlowBodyHoldsNoPermit(t *testing.T) {
 	t.Parallel()
 	gate := admission.New(admission.Options{Limit: 1, Waiting: 10, OverloadTimeout: time.Minute})
@@ -225,7 +224,7 @@ func readAnswer(t *testing.T, conn net.Conn) *response {
 }
 
 // TestUploadsAreRefusedWithoutStorage uploads while storage is full. The error must say what is full, and clients must
-// be able to read it while they're still sending.
+// be able to read it even while they're still sending.
 func TestUploadsAreRefusedWithoutStorage(t *testing.T) {
 	t.Parallel()
 	full := errors.New("1,000 documents wait already; try again when some are done")

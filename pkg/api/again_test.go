@@ -71,8 +71,8 @@ func TestAStoredAnswerIsReplayed(t *testing.T) {
 			var asked atomic.Int64
 			s.keeping(&asked)
 			path := "/agents/" + s.newAgent() + "/query"
-			// Ask the same question before the keyed request begins. This answer must not be taken for the one that the
-			// request has stored.
+			// Ask the same question before the keyed request begins. The keyed request's retry must not return this
+			// answer in place of its own.
 			s.call("POST", path, object{"query": "q", "conversationId": newConversation, "visitorId": newVisitor}).want(200)
 			s.clock.advance(time.Second)
 			send := func() *response { return s.call("POST", path, body, "Idempotency-Key", "k") }

@@ -115,7 +115,7 @@ func toQuery[T any](caller access.Caller, kind, id string, own, public func() (T
 }
 
 // storedAnswer returns the answer that an earlier run of this request stored in the conversation, or nil. If the same
-// question has been asked again since, it may return the later answer, which is just as good.
+// question has been asked again since, it may return the newer answer, which is just as good.
 func (s *server) storedAnswer(ctx context.Context, agent domain.Agent, body AgentQuery) (*answer.Answer, error) {
 	if !idempotency.IsRepeated(ctx) {
 		return nil, nil
@@ -166,8 +166,8 @@ type agentRequest struct {
 	rectangles bool // whether to locate the spans cited by the answer's sentences
 }
 
-// newAgentRequest checks and prepares the query. If the query is rejected for its conversation or for the visitor's
-// rate limit, it does not count towards the usage limit.
+// newAgentRequest validates and prepares the query. A query rejected because of its conversation or the visitor's rate
+// limit does not count towards the usage limit.
 func (s *server) newAgentRequest(ctx context.Context, agent domain.Agent, body AgentQuery) (*agentRequest, error) {
 	_, caller := access.CallerOf(ctx)
 	named := s.resolveConversation(ctx, caller, agent, body)
@@ -202,15 +202,15 @@ func (s *server) newAgentRequest(ctx context.Context, agent domain.Agent, body A
 	}}, nil
 }
 
-// ask returns the answer. If `emit` is set, ask calls it with each part of the text as it arrives. Joined together, the
-// parts are exactly the returned text.
+// ask returns the answer. If `emit` is set, ask calls it with each piece of text as it arrives. The concatenated pieces
+// are exactly the returned text.
 func (t *agentRequest) ask(ctx context.Context, emit func(string) error) (AgentAnswer, error) {
 	answer, err := t.answer(ctx, emit)
 	return renderAnswer(answer, answer.Text), err
 }
 
-// answer is like ask, but doesn't format the answer for an endpoint. The result has LF line breaks and only what the
-// caller may see.
+// answer is like ask, but doesn't format the answer for an endpoint. The result has LF line breaks and contains only
+// what the caller may see.
 func (t *agentRequest) answer(ctx context.Context, emit func(string) error) (answer.Answer, error) {
 	if emit == nil {
 		answer, err := t.server.Answerer.Answer(ctx, t.request, nil)
@@ -344,7 +344,7 @@ func visitorRule(body AgentQuery, maxTokens int) error {
 	return nil
 }
 
-// agentNames is a `rename` function for onIgnored. Agent queries use the answer package's parameter names.
+// agentNames is a `rename` function for onIgnored. Agent queries use the same parameter names as the answer package.
 func agentNames(name string) string { return name }
 
 // onIgnored makes the answerer call `set` if it ignores any of the request's parameters. It calls `set` before emitting

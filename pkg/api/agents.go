@@ -146,8 +146,8 @@ func agentPatch(b AgentPatch, extra domain.AgentExtra) domain.AgentPatch {
 }
 
 // datastoreIDs returns the distinct datastore ids in an agent's body, which lists them as `ids` or in `tools`. It
-// returns nil if both are nil. `field` is a format string that makes an id's path in the body from its index, for error
-// messages.
+// returns nil if both are nil. `field` is a format string for error messages; given an index, it yields the path of
+// that id in the body.
 func datastoreIDs(ids *[]string, tools *[]AgentTool) (list []string, field string) {
 	given := []string{}
 	switch {
@@ -203,8 +203,8 @@ func (s *server) checkDatastores(ctx context.Context, ws string, ids *[]string, 
 	return problem.Invalid(faults)
 }
 
-// checkID returns domain.CodeNotFound for an id in a format that no resource's id has. Handlers call it before they use
-// an id.
+// checkID returns domain.CodeNotFound if the id is not in the format of resource ids. Handlers call it before using an
+// id.
 func checkID(kind, id string) error {
 	if !domain.ValidID(id) {
 		return domain.NotFound(kind, jsonbody.Shorten(id))
@@ -233,8 +233,8 @@ func trimmed(v *string) *string {
 	return &t
 }
 
-// agentExtra returns an agent request's extra fields: those that the API document doesn't define. Response-only fields
-// don't count; clients send them when they send back an agent they have read.
+// agentExtra returns an agent request's extra fields, meaning those the API document doesn't define. Response-only
+// fields don't count, because clients that send back an agent they have read include them.
 func (s *server) agentExtra(ctx context.Context) domain.AgentExtra {
 	c, _ := ctx.(*gin.Context)
 	if c == nil {

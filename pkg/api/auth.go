@@ -68,7 +68,7 @@ func (s *server) identify(c *gin.Context, op *document.Operation) (access.Caller
 }
 
 // isPublic returns domain.CodeUnauthorized unless the resource is public and may be queried without a key. It runs
-// before the body is read, so a client without a key is rejected at once.
+// before the body is read, so other clients without a key are rejected at once.
 func (s *server) isPublic(ctx context.Context, id string, op *document.Operation) error {
 	if !op.Public || !domain.ValidID(id) {
 		return problem.MissingKey()

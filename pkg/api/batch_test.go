@@ -8,8 +8,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestFaultyDocumentsOfAnUpsertAreRejectedAlone sends a valid document together with invalid documents of every kind.
-// Only the invalid ones may be rejected.
+// TestFaultyDocumentsOfAnUpsertAreRejectedAlone sends a valid document along with every kind of invalid document. Only
+// the invalid ones may be rejected.
 func TestFaultyDocumentsOfAnUpsertAreRejectedAlone(t *testing.T) {
 	t.Parallel()
 	s := newService(t)

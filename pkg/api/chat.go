@@ -95,7 +95,7 @@ func (s *server) newChat(ctx context.Context, caller access.Caller, body ChatReq
 	return t, nil
 }
 
-// model returns the agent that a chat completion names as its model. It fails if the caller may not query the agent.
+// model returns the agent that a chat completion names as its model, or an error if the caller may not query the agent.
 func (s *server) model(ctx context.Context, caller access.Caller, id string) (domain.Agent, error) {
 	agent, err := s.agentToQuery(ctx, caller, id)
 	if domain.CodeOf(err) == domain.CodeNotFound {
@@ -163,7 +163,7 @@ func chatQuery(body ChatRequest, question string) AgentQuery {
 	return q
 }
 
-// Maximum number of models listed. There is a maximum because the list is not paginated.
+// Maximum number of models listed. The list is capped because it isn't paginated.
 const maxModels = 1000
 
 // ListModels implements StrictServerInterface.
@@ -301,7 +301,7 @@ func usageOf(a answer.Answer) ChatUsage {
 }
 
 // streamChat streams the answer in chunks: the role, the text, the tool call deltas, the finish reason with the
-// sources, the token usage if requested, and the end marker.
+// sources, the token usage (if requested) and the end marker.
 func (s *server) streamChat(ctx context.Context, w http.ResponseWriter, t *agentRequest, c completion) error {
 	events := sse.New(w, s.options.WriteTimeout)
 	stop := events.KeepAlive(s.options.Heartbeat)

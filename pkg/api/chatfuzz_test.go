@@ -11,7 +11,7 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// FuzzChat reads arbitrary bodies as chat completions. Each body must either contain a question or be rejected with an
+// FuzzChat parses arbitrary bodies as chat completions. Each body must either contain a question or be rejected with an
 // error that names a field.
 func FuzzChat(f *testing.F) {
 	for _, body := range []string{

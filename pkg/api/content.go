@@ -62,8 +62,8 @@ func ordinalOf(cursor *string) (int, error) {
 	return int(n), nil
 }
 
-// originalPolicy is the Content-Security-Policy for original files. It keeps browsers from running scripts in a file,
-// however the file is displayed.
+// originalPolicy is the Content-Security-Policy for original files. It keeps browsers from running a file's scripts, no
+// matter how the file is displayed.
 const originalPolicy = "default-src 'none'; sandbox"
 
 // GetOriginal implements StrictServerInterface.

@@ -19,11 +19,11 @@ import (
 
 // ConversationStore reads and deletes conversations.
 type ConversationStore interface {
-	// Conversation returns one of the workspace's conversations. If agentID is set, it must be a conversation with that
+	// Conversation returns one of the workspace's conversations. If agentID is set, the conversation must be with that
 	// agent.
 	Conversation(ctx context.Context, ws, agentID, id string) (domain.Conversation, error)
-	// FindConversation returns the conversation with the id, and whether it exists. It returns domain.CodeNotFound if
-	// the conversation belongs to another workspace or agent.
+	// FindConversation returns the conversation with the id and reports whether it exists. It returns
+	// domain.CodeNotFound if the conversation belongs to another workspace or agent.
 	FindConversation(ctx context.Context, ws, agentID, id string) (v domain.Conversation, exists bool, err error)
 	ConversationsByCallerID(ctx context.Context, ws, agentID, visitorID, callerID string, limit int) ([]domain.Conversation, error)
 	Conversations(ctx context.Context, ws string, f catalog.ConversationFilter, p catalog.Page) ([]domain.Conversation, string, error)

@@ -220,7 +220,7 @@ func TestTextOfVisitorsIsNoFormulaInACSVExport(t *testing.T) {
 	}
 }
 
-// onePage is a conversation store that fails when asked for the second page.
+// onePage is a conversation store that fails when asked for a second page.
 type onePage struct{ api.ConversationStore }
 
 func (o onePage) Conversations(ctx context.Context, ws string, f catalog.ConversationFilter, p catalog.Page) ([]domain.Conversation, string, error) {

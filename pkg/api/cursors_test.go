@@ -64,7 +64,7 @@ func TestPagesAreConsistentUnderConcurrentChanges(t *testing.T) {
 	}
 }
 
-// TestMalformedCursorsAreRefused changes each byte of a cursor, truncates it and extends it. The service must not fail,
+// TestMalformedCursorsAreRefused changes each byte of a cursor, truncates it and extends it. The service must survive,
 // and its error for an invalid cursor must name the field.
 func TestMalformedCursorsAreRefused(t *testing.T) {
 	t.Parallel()

@@ -101,8 +101,8 @@ func (s *server) createFromJSON(ctx context.Context, caller access.Caller, body 
 	return created, err
 }
 
-// newDatasource returns a new, empty datasource for the datastore. If the request creates several datasources, n must
-// be different for each.
+// newDatasource returns a new, empty datasource for the datastore. If a request creates several datasources, each must
+// have a different n.
 func (s *server) newDatasource(ctx context.Context, store domain.Datastore, kind domain.DatasourceType, n int) domain.Datasource {
 	return domain.Datasource{ID: idempotency.ID(ctx, s.NewID, "datasource", strconv.Itoa(n)), WorkspaceID: store.WorkspaceID, DatastoreID: store.ID, Type: kind, Status: domain.StatusUnsynched}
 }
@@ -116,8 +116,8 @@ func (s *server) createOne(ctx context.Context, d domain.Datasource, job domain.
 	return created[0], nil
 }
 
-// findExisting returns a function that reads the datasource d from the catalog. A repeated request uses it to find the
-// datasource that its earlier run created.
+// findExisting returns a function that reads the datasource d from the catalog. A retried request uses it to find the
+// datasource that an earlier run created.
 func (s *server) findExisting(ctx context.Context, d domain.Datasource) func() (domain.Datasource, error) {
 	return func() (domain.Datasource, error) { return s.Datasources.Datasource(ctx, d.WorkspaceID, d.ID) }
 }

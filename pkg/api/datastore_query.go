@@ -46,9 +46,9 @@ func (s *server) QueryDatastore(ctx context.Context, r QueryDatastoreRequestObje
 	return encode(kind, lists.Map(found.Fragments, renderFragment)), nil
 }
 
-// fragmentsType returns the Content-Type for a QueryDatastore response. Explanations and facets have media types of
-// their own, so the API document can give each a schema, and generated clients return a plain array of fragments for a
-// plain query.
+// fragmentsType returns the Content-Type for a QueryDatastore response. Responses with explanations or facets have
+// media types of their own. That way, the API document can give each a schema, and for a plain query, generated clients
+// return a plain array of fragments.
 func fragmentsType(ctx context.Context, explained, faceted bool) string {
 	switch {
 	case isForChaindesk(ctx):
@@ -83,7 +83,7 @@ func encode(contentType string, fragments any) responseFunc {
 	}
 }
 
-// bufferPool reuses the buffers for encoding responses. It does not keep buffers above maxPooledBuffer bytes.
+// bufferPool reuses buffers for encoding responses. Buffers larger than maxPooledBuffer bytes are not kept.
 var bufferPool = sync.Pool{New: func() any { return new(bytes.Buffer) }}
 
 const maxPooledBuffer = 1 << 20

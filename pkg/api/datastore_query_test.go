@@ -282,7 +282,7 @@ func TestRequestsToChaindeskHostsHaveTheFormOfItsRetriever(t *testing.T) {
 	}
 }
 
-// TestQueriesThatGrowAreRefused sends every endpoint a query that only becomes too long when normalised.
+// TestQueriesThatGrowAreRefused sends every endpoint a query that becomes too long only when normalised.
 func TestQueriesThatGrowAreRefused(t *testing.T) {
 	t.Parallel()
 	s := newScene(t)

@@ -108,8 +108,8 @@ func (s *server) UpdateDatastore(ctx context.Context, r UpdateDatastoreRequestOb
 		return nil, err
 	}
 	if patch.Chunking != nil {
-		// Queue all content even if the sizes haven't changed: an earlier run of this request may have stopped before
-		// queueing everything. Chunks that already have the right size are kept.
+		// Queue all content even if the sizes haven't changed, because an earlier run of this request may have stopped
+		// before queueing everything. Chunks that already have the right size are kept.
 		if _, err := s.replay(ctx, catalog.ReplayFilter{WorkspaceID: caller.Workspace(), DatastoreID: d.ID}); err != nil {
 			return nil, err
 		}
@@ -136,7 +136,8 @@ func (s *server) datastore(ctx context.Context, caller access.Caller, id string)
 	return s.Datastores.Datastore(ctx, caller.Workspace(), id)
 }
 
-// showDatastore renders a datastore, with its progress if it is moving to another engine or embedding model.
+// showDatastore renders a datastore. If it is moving to another engine or embedding model, the result includes the
+// progress.
 func (s *server) showDatastore(ctx context.Context, d domain.Datastore) (Datastore, error) {
 	out := renderDatastore(d)
 	if d.Move == nil {
@@ -170,8 +171,7 @@ func (s *server) showWithDatasources(ctx context.Context, d domain.Datastore) (D
 	return out, err
 }
 
-// checkEngines rejects an engine or embedding model that this server doesn't offer. The error lists those that it
-// offers.
+// checkEngines rejects an engine or embedding model that this server doesn't offer. The error lists the available ones.
 func (s *server) checkEngines(engine *Engine, model *string) error {
 	var faults []domain.FieldError
 	if engine != nil && !slices.Contains(s.options.Engines, domain.Engine(*engine)) {

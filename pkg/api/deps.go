@@ -18,11 +18,12 @@ type Sealer interface {
 
 // Originals stores the original content of datasources.
 type Originals interface {
-	// Put reads r to its end and stores it as the datasource's content under a new key. The content is durable once Put
+	// Put reads r to EOF and stores it as the datasource's content under a new key. The content is durable once Put
 	// returns.
 	Put(ctx context.Context, datasourceID, name, mimeType string, r io.Reader) (domain.Original, error)
-	// Get returns the content under the key after verifying it, or domain.CodeNotFound if it has been removed or is
-	// damaged. If it becomes damaged later, Read returns an error instead of io.EOF. The caller must close the reader.
+	// Get returns the content stored under the key after verifying it, or domain.CodeNotFound if the content has been
+	// removed or is damaged. If it becomes damaged later, Read returns an error instead of io.EOF. The caller must
+	// close the reader.
 	Get(ctx context.Context, key string) (io.ReadCloser, error)
 	// Delete removes content. The catalog must no longer have a row that refers to it.
 	Delete(ctx context.Context, key string) error
@@ -39,7 +40,7 @@ type Retriever interface {
 	// Retrieve returns at most TopK fragments, best first. If Rerank is true but there is no reranker, it returns
 	// domain.CodeInvalid.
 	Retrieve(ctx context.Context, r retrieve.Request) (retrieve.Result, error)
-	// Facets counts documents by their values for metadata keys.
+	// Facets counts documents by the values of their metadata keys.
 	Facets(ctx context.Context, r retrieve.FacetRequest) (domain.Facets, error)
 }
 
@@ -57,7 +58,7 @@ type Locator interface {
 	// Locate returns each passage's rectangles on its page, one list per span. If a span's text is not found, its list
 	// is empty.
 	Locate(ctx context.Context, workspaceID string, passages []locate.Passage) [][][]domain.PageRectangle
-	// LocateSpans sets the page and rectangles of every span from a PDF.
+	// LocateSpans sets the page and rectangles for every span from a PDF.
 	LocateSpans(ctx context.Context, workspaceID string, answers ...locate.Answer)
 }
 

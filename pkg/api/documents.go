@@ -24,7 +24,7 @@ import (
 	"github.com/sluice/sluice/pkg/lists"
 )
 
-// Maximum number of documents in one upsert that are stored at the same time.
+// Maximum number of documents from one upsert to store concurrently.
 const parallelOriginals = 8
 
 // DocumentStore stores the content of text datasources.
@@ -69,8 +69,8 @@ func checkedItems(ctx context.Context, n int) []jsonbody.Item {
 	return make([]jsonbody.Item, n)
 }
 
-// resultsOf returns one result for each document sent. `items` holds the documents' check results. `places` holds, for
-// each accepted document, its datasource's index in `batch` and `stored`.
+// resultsOf returns one result for each document sent. `items` holds the documents' check results. For each accepted
+// document, `places` holds the index of its datasource in `batch` and `stored`.
 func (s *server) resultsOf(items []jsonbody.Item, batch []*upsertItem, places []int, stored []domain.Datasource) []DocumentResult {
 	last := make([]int, len(batch)) // each datasource's last document
 	for n, place := range places {
@@ -136,9 +136,9 @@ func (s *server) upsert(ctx context.Context, store domain.Datastore, batch []*up
 	return stored, nil
 }
 
-// storedUpserts returns the batch's datasources if an earlier run of the request stored them. Otherwise it returns
-// domain.CodeNotFound. A run stores either all datasources or none, so it's enough to find one that an earlier run
-// stored: one that it created, or whose newest job it queued. The others may have been changed since.
+// storedUpserts returns the batch's datasources if an earlier run of the request stored them, and otherwise
+// domain.CodeNotFound. A run stores either all datasources or none, so one match is enough: a datasource that an
+// earlier run created, or whose newest job it queued. The others may have changed since.
 func (s *server) storedUpserts(ctx context.Context, batch []*upsertItem) ([]domain.Datasource, error) {
 	for i, u := range batch {
 		d, err := s.Datasources.Datasource(ctx, u.datasource.WorkspaceID, u.datasource.ID)
@@ -203,9 +203,9 @@ func (s *server) planUpsert(ctx context.Context, store domain.Datastore, documen
 	return batch, places, nil
 }
 
-// planDocument returns the datasource for a document. If a datasource with the custom id exists, the result has its id
-// and name and, if it is a group, its type. The id is needed before the transaction, because the content is stored
-// under it. The transaction checks that the datasource still exists.
+// planDocument returns the datasource for a document. If a datasource with the custom id exists, the result takes over
+// its id and name and, if it is a group, its type. The id is needed before the transaction, because the content is
+// stored under it. The transaction checks that the datasource still exists.
 func (s *server) planDocument(ctx context.Context, store domain.Datastore, customID string, place int) (*upsertItem, error) {
 	d := s.newDatasource(ctx, store, domain.TypeText, place)
 	d.CustomID, d.Config.CustomID = customID, customID
@@ -298,7 +298,7 @@ func customIDIn(metadata map[string]any) string {
 	return id
 }
 
-// metadataOf returns the metadata to store for a document, and its custom id.
+// metadataOf returns the metadata to store for a document, and the document's custom id.
 func metadataOf(m *Document_Metadata) (metadata map[string]any, customID string) {
 	metadata = map[string]any{}
 	if m == nil {

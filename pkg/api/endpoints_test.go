@@ -382,7 +382,7 @@ func (s *scene) fillBody(body any) any {
 	return out
 }
 
-// TestTheDocumentIsConsistent checks that each operation's properties in the document agree.
+// TestTheDocumentIsConsistent checks that the properties the document gives each operation are consistent.
 func TestTheDocumentIsConsistent(t *testing.T) {
 	t.Parallel()
 	doc := openAPI(t)
@@ -419,7 +419,7 @@ func TestTheDocumentIsConsistent(t *testing.T) {
 	}
 }
 
-// TestLimitsOfTheServerAreInTheDocument checks the limits in the document published by the server.
+// TestLimitsOfTheServerAreInTheDocument checks that the published document contains the server's limits.
 func TestLimitsOfTheServerAreInTheDocument(t *testing.T) {
 	t.Parallel()
 	s := newService(t, limits)

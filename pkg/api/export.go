@@ -63,7 +63,7 @@ type conversationWriter interface {
 	Close() error
 }
 
-// write writes `page` and all pages after it.
+// write writes `page` and all subsequent pages.
 func (e export) write(ctx context.Context, w http.ResponseWriter, page []domain.Conversation, next string) error {
 	kind, name := "application/json", "conversations.json"
 	if e.csv {

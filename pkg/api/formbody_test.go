@@ -93,7 +93,7 @@ func TestAMisplacedAddressIsRefusedWithTheRemedy(t *testing.T) {
 	if got := s.call("POST", "/datasources/plan", object{"config": object{"url": "https://a.example/p"}}).fault("config.url"); got != way {
 		t.Errorf("of a plan: %q", got)
 	}
-	// An address field meant for another service is ignored if config has an address.
+	// An address field meant for another service is ignored if config contains an address.
 	s.call("POST", "/datasources", object{"datastoreId": store, "type": "web_page", "url": "x", "config": object{"source_url": "https://a.example/p"}}).want(201)
 	s.call("POST", "/datasources", object{"datastoreId": store, "type": "text", "url": "x", "config": object{"text": "a"}}).want(201)
 }

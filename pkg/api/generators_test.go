@@ -43,7 +43,7 @@ func TestTheDocumentSuitsGenerators(t *testing.T) {
 	}
 }
 
-// clashes reports nested schemas whose generated names (schema name plus field name) are already taken.
+// clashes returns nested schemas whose generated names (schema name plus field name) are already taken.
 func clashes(t *testing.T, names map[string]string, name string, schema *openapi3.Schema) {
 	t.Helper()
 	for field, property := range schema.Properties {
@@ -58,8 +58,8 @@ func clashes(t *testing.T, names map[string]string, name string, schema *openapi
 	}
 }
 
-// noDefaults reports request fields with a default value. openapi-typescript makes these required, and other generators
-// always send them.
+// noDefaults returns request fields that have a default value. openapi-typescript makes these required, and other
+// generators always send them.
 func noDefaults(t *testing.T, at string, schema *openapi3.Schema, seen map[*openapi3.Schema]bool) {
 	t.Helper()
 	if seen[schema] {

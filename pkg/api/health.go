@@ -50,7 +50,7 @@ func RunChecks(ctx context.Context, checks []Check, log *slog.Logger) []Dependen
 }
 
 // run performs the check. It returns once ctx is done even if the check ignores ctx, so the check's goroutine may
-// outlive the call. If the note takes too long, it is left out, but the dependency doesn't count as down.
+// outlive the call. If getting the note takes too long, the note is omitted, but the dependency doesn't count as down.
 func (c Check) run(ctx context.Context, log *slog.Logger) DependencyCheck {
 	answer, noted := make(chan error, 1), make(chan string, 1)
 	go func() {

@@ -26,7 +26,7 @@ func all(text string) sender {
 	return func(w io.Writer) error { _, err := io.WriteString(w, text); return err }
 }
 
-// hostile sends an invalid request over a new connection and reads the response while sending. It returns nil if the
+// hostile sends an invalid request over a new connection, reading the response while it sends. It returns nil if the
 // connection is closed without a response.
 func (s *service) hostile(t *testing.T, send sender) *response {
 	t.Helper()
@@ -75,8 +75,8 @@ func zipped(write func(w io.Writer)) []byte {
 	return b.Bytes()
 }
 
-// TestHostileRequests sends requests like those from attackers, broken proxies and fuzzers. None may get a 5xx or an
-// error in another format, or make the service exceed its memory limits.
+// TestHostileRequests sends the kinds of requests that attackers, broken proxies and fuzzers send. None may get a 5xx
+// or an error in another format, or make the service exceed its memory limits.
 func TestHostileRequests(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it is about input and figures, not about goroutines")
@@ -219,8 +219,8 @@ func heap() (held, allocated uint64) {
 	return m.HeapAlloc, m.TotalAlloc
 }
 
-// TestManySlowClientsAreDisconnected opens many connections that trickle their requests. Each is closed within its time
-// limit, and other clients are still served.
+// TestManySlowClientsAreDisconnected opens many connections that trickle their requests. Each must be closed within its
+// time limit, and other clients must still be served.
 func TestManySlowClientsAreDisconnected(t *testing.T) {
 	t.Parallel()
 	s := newService(t, func(o *api.Options, _ *api.Deps) { o.ReadTimeout = 200 * time.Millisecond })

@@ -127,7 +127,7 @@ func (s *scene) requireUnchanged() {
 	}
 }
 
-// hostileTexts returns strings that do harm if something interprets them.
+// hostileTexts returns strings that are harmful if something interprets them.
 func hostileTexts() map[string]string {
 	return map[string]string{
 		"NUL":                "a\x00b",
@@ -150,15 +150,15 @@ func hostileTexts() map[string]string {
 	}
 }
 
-// removesNUL reports whether the response warns that NUL characters were removed from the text in this field.
+// removesNUL reports whether the response warns that NUL characters were removed from this field.
 func removesNUL(where string, a *response) bool {
 	at, inDocument := strings.CutPrefix(where, "body documents[0].")
 	return inDocument && strings.Contains(string(a.body), fmt.Sprintf(`{"field":"documents[0].%s","message":"contained NUL characters, which were removed"}`, at))
 }
 
-// TestEveryTextFieldAcceptsHostileText puts hostile texts into every text that any operation accepts: in paths,
-// queries, headers, forms and bodies. None may get a 5xx or an error in another format. NUL, which PostgreSQL can't
-// store, must be rejected; upserted documents may instead drop it with a warning.
+// TestEveryTextFieldAcceptsHostileText puts hostile strings wherever an operation accepts text: in paths, queries,
+// headers, forms and bodies. None may get a 5xx or an error in another format. NUL, which PostgreSQL can't store, must
+// be rejected; in upserted documents, it may instead be dropped with a warning.
 func TestEveryTextFieldAcceptsHostileText(t *testing.T) {
 	t.Parallel()
 	doc := openAPI(t)
@@ -207,8 +207,8 @@ func TestEveryTextFieldAcceptsHostileText(t *testing.T) {
 // halfSurrogate stands for half of a surrogate pair, because Go's JSON encoder would replace a real one.
 const halfSurrogate = "half-a-surrogate"
 
-// TestToolsWithstandHostileArguments passes the hostile texts in every argument of every MCP tool and sends malformed
-// messages.
+// TestToolsWithstandHostileArguments passes the hostile strings in every argument of every MCP tool. It also sends
+// malformed messages.
 func TestToolsWithstandHostileArguments(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {

@@ -19,8 +19,7 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// killableClaims is a store that can drop the call that ends a claim, as if the process had been killed just before
-// that call.
+// killableClaims is a store that can drop the call that ends a claim, as if the process had been killed just before it.
 type killableClaims struct {
 	idempotency.Store
 	killed atomic.Bool
@@ -56,8 +55,8 @@ func newKillableClaims(t *testing.T, adjust ...func(*api.Options, *api.Deps)) (*
 	return s, m
 }
 
-// dying sends a request and simulates that the process is killed after executing it but before ending its claim. Then
-// it lets the claim expire.
+// dying sends a request and simulates the process being killed after executing it but before ending its claim. Then it
+// lets the claim expire.
 func (m *killableClaims) dying(s *service, send func() *response) *response {
 	s.Helper()
 	m.killed.Store(true)
@@ -206,8 +205,8 @@ func (s *service) jobs() map[string]string {
 	return out
 }
 
-// uncertainCatalog executes every call but reports one of them as failed, as when the connection breaks during a
-// commit.
+// uncertainCatalog executes every call but reports one of them as failed, as happens when the connection breaks during
+// a commit.
 type uncertainCatalog struct {
 	api.AgentStore
 	api.DatastoreStore
@@ -335,7 +334,7 @@ func (g *gatedOriginals) Put(ctx context.Context, datasourceID, name, mimeType s
 }
 
 // newOvertaken returns a service whose next request blocks before storing its content. Closing g.open lets the request
-// continue, by which time it should have lost its claim; see overtaken.
+// continue. By then it should have lost its claim; see overtaken.
 func newOvertaken(t *testing.T) (s *service, datastore, document string, g *gatedOriginals) {
 	t.Helper()
 	g = &gatedOriginals{entered: make(chan struct{}), open: make(chan struct{})}

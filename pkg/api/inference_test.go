@@ -32,7 +32,7 @@ func (m letterModels) Embedder(id string) (embed.Embedder, error) {
 	return nil, errors.New("no such model")
 }
 
-// letters is an embedding model with four dimensions: the counts of a, b and c in the text, and a constant 1.
+// letters is an embedding model with four dimensions: the numbers of a's, b's and c's in the text, and a constant 1.
 type letters struct {
 	id      string
 	unknown bool  // whether the dimensions are unknown until the first call
@@ -367,7 +367,7 @@ func TestTheRerankerRanksDocuments(t *testing.T) {
 	}
 }
 
-// TestEmbeddingModelsRankWithoutAReranker checks that the response says which model ranked, and how.
+// TestEmbeddingModelsRankWithoutAReranker checks that the response names the model that ranked and its method.
 func TestEmbeddingModelsRankWithoutAReranker(t *testing.T) {
 	t.Parallel()
 	s, models := newInference(t)

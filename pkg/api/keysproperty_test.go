@@ -15,7 +15,7 @@ type keyedRequest struct{ key, variant int }
 
 func (r keyedRequest) name() string { return fmt.Sprintf("key %d, request %d", r.key, r.variant) }
 
-// createdByKeys are the lists where the created resources show up.
+// createdByKeys holds the lists in which the created resources appear.
 var createdByKeys = []string{"/agents", "/datastores", "/datasources"}
 
 func (r keyedRequest) list() string { return createdByKeys[r.key%len(createdByKeys)] }
@@ -29,8 +29,8 @@ func (r keyedRequest) send(s *service, store string) *response {
 }
 
 // TestAKeyCreatesOneResourceInAnyOrderOfRequests sends concurrent requests that share a few idempotency keys. Some
-// processes die before storing the response. Each key creates one resource; retries of its request get the stored
-// response, and all other requests with the key get a conflict.
+// processes die before storing the response. Each key must create exactly one resource. Retries of its request must get
+// the stored response, and other requests with the key must get a conflict.
 func TestAKeyCreatesOneResourceInAnyOrderOfRequests(t *testing.T) {
 	t.Parallel()
 	for seed := range uint64(3) {

@@ -58,7 +58,7 @@ func TestAClientWithALargeBodyReadsTheError(t *testing.T) {
 	}
 }
 
-// The file is above the limit, and larger than what the server drains for a client without a key.
+// The file exceeds the limit and is also larger than what the server drains for a client without a key.
 func TestAClientWithATooLargeFileReadsTheError(t *testing.T) {
 	t.Parallel()
 	const size = 80 << 20

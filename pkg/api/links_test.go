@@ -11,9 +11,9 @@ import (
 	"github.com/getkin/kin-openapi/openapi3"
 )
 
-// TestLinksOfResponsesNameOperations follows every link in the OpenAPI document. The operation that a link leads to
-// must exist and have the parameter or body field that the link sets. The value for it must be in the response or in
-// the request's path.
+// TestLinksOfResponsesNameOperations follows every link in the OpenAPI document. The link's target operation must exist
+// and have the parameter or body field that the link sets. The value for it must come from the response or the
+// request's path.
 func TestLinksOfResponsesNameOperations(t *testing.T) {
 	t.Parallel()
 	doc := openAPI(t)

@@ -46,8 +46,8 @@ func (s *server) serveMCP(c *gin.Context) {
 	s.mcp().Serve(c.Writer, c.Request, raw, !caller.MayRead(caller.Workspace()))
 }
 
-// failCall answers a rate-limited tool call with a failed result, so that the model waits; an HTTP error makes some
-// clients end the session. It returns false if the message isn't a tool call.
+// failCall answers a rate-limited tool call with a failed result, so that the model waits. An HTTP error would make
+// some clients end the session. failCall returns false if the message isn't a tool call.
 func (s *server) failCall(c *gin.Context, e *domain.Error) bool {
 	raw, err := transfer.Read(c.Writer, c.Request, min(maxMessageBytes, s.options.MaxJSONBytes), s.options.ReadTimeout)
 	if err != nil {
@@ -60,12 +60,12 @@ func (s *server) failCall(c *gin.Context, e *domain.Error) bool {
 	return isCall
 }
 
-// mcpLibrary implements mcp.Library with everything the request's key may see.
+// mcpLibrary implements mcp.Library. It covers everything the request's key may see.
 type mcpLibrary struct{ *server }
 
 var _ mcp.Library = mcpLibrary{}
 
-// explain converts the error to one that clients may see, because tools pass on its whole text.
+// explain converts the error to one that clients may see, because tools pass on its full text.
 func (l mcpLibrary) explain(ctx context.Context, err error) error {
 	if err == nil || problem.IsClientGone(ctx, err) {
 		return err
@@ -104,7 +104,7 @@ func (l mcpLibrary) search(ctx context.Context, caller access.Caller, q mcp.Sear
 	return found.Fragments, err
 }
 
-// queryFaults returns the faults in a query that has not been checked by a schema.
+// queryFaults validates a query that has not been checked against a schema and returns its faults.
 func (s *server) queryFaults(field, query string) []domain.FieldError {
 	if strings.TrimSpace(query) == "" {
 		return []domain.FieldError{{Field: field, Message: "is empty; it must contain text"}}

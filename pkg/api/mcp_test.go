@@ -45,7 +45,7 @@ func (s *service) connectMCP(path string, options *sdk.ClientOptions) (*sdk.Clie
 	return session, err
 }
 
-// tool calls a tool and decodes the result into `into`. If the call fails, it returns the error's text.
+// tool calls a tool and decodes the result into `into`. If the call fails, it returns the error message.
 func (s *service) tool(session *sdk.ClientSession, name string, arguments object, into any) (failed string) {
 	s.Helper()
 	res, err := session.CallTool(s.Context(), &sdk.CallToolParams{Name: name, Arguments: arguments})

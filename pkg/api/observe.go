@@ -51,7 +51,7 @@ func newMetrics(r prometheus.Registerer) (*metrics, error) {
 }
 
 // observe counts a served request. The metrics' route label is the route's template without the base path. That limits
-// the number of the label's values, and requests under both base paths count together.
+// the number of label values and counts requests under both base paths together.
 func (m *metrics) observe(c *gin.Context, took time.Duration) {
 	route, method := strings.TrimPrefix(c.FullPath(), "/api"), c.Request.Method
 	if route == "" {
@@ -98,7 +98,8 @@ func (s *server) observe(c *gin.Context) {
 	c.Next()
 }
 
-// startSpan begins the request's span, named after the route's template because paths contain arbitrary caller text.
+// startSpan starts the request's span. The span is named after the route's template, because paths contain arbitrary
+// text from callers.
 func (s *server) startSpan(c *gin.Context, id string) (context.Context, *telemetry.Span) {
 	method, route := c.Request.Method, c.FullPath()
 	if route == "" {
@@ -110,7 +111,7 @@ func (s *server) startSpan(c *gin.Context, id string) (context.Context, *telemet
 
 var errInternalResponse = errors.New("the request failed with an internal error")
 
-// endSpan ends the span. It marks only 5xx statuses as failures, because rejecting a bad request is not a service
+// endSpan ends the span. Only 5xx statuses are marked as failures, because rejecting a bad request is not a service
 // failure.
 func endSpan(span *telemetry.Span, status int) {
 	span.Set(telemetry.Number("http.response.status_code", status))

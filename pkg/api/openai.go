@@ -64,7 +64,7 @@ func (s *server) fileEndpoints() []openai.Endpoint {
 	)
 }
 
-// searchForNeighbours searches one datastore, as POST /datastores/{id}/query does.
+// searchForNeighbours searches one datastore, just as POST /datastores/{id}/query does.
 func (s *server) searchForNeighbours(ctx context.Context, datastoreID string, q neighbours.Query) ([]domain.Fragment, error) {
 	ctx, caller := access.CallerOf(ctx)
 	d, err := s.datastoreToQuery(ctx, caller, datastoreID)

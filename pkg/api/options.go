@@ -59,7 +59,7 @@ type Options struct {
 
 // Deps are the API's dependencies. All fields are required unless their comment says otherwise.
 type Deps struct {
-	// Views of the catalog for different handlers.
+	// Views of the catalog, one per group of handlers.
 	Agents        AgentStore
 	Datastores    DatastoreStore
 	Datasources   DatasourceStore
@@ -137,7 +137,7 @@ func (o Options) withDefaults() Options {
 	return o
 }
 
-// documented returns the limits that appear in the OpenAPI document.
+// documented returns the server limits included in the OpenAPI document.
 func (o Options) documented() document.Limits {
 	return document.Limits{
 		UploadBytes: o.MaxUploadBytes, JSONBytes: o.MaxJSONBytes, QueryChars: o.MaxQueryChars, Documents: o.MaxDocuments, PagesOfSite: o.MaxPages,

@@ -48,7 +48,7 @@ func TestADeletedOriginalIsNotFound(t *testing.T) {
 	s.call("GET", "/datasources/"+id+"/original", nil).problem(404)
 }
 
-// brokenOriginals is an original store whose content can't be read to its end.
+// brokenOriginals is an original store whose content can't be read to the end.
 type brokenOriginals struct{ *originals }
 
 func (b brokenOriginals) Get(context.Context, string) (io.ReadCloser, error) {

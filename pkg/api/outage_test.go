@@ -39,7 +39,7 @@ func TestAnUploadThatFailsOnAFullDiskLeavesNothing(t *testing.T) {
 	send().want(201)
 }
 
-// silentKeys is a key store that never answers.
+// silentKeys is a key store that never responds.
 type silentKeys struct{ access.KeyFinder }
 
 func (silentKeys) KeyByHash(ctx context.Context, _ string) (domain.APIKey, error) {

@@ -16,7 +16,7 @@ import (
 	"github.com/sluice/sluice/pkg/extract/format"
 )
 
-// Limits on drawing pages.
+// Limits for rendering pages.
 const (
 	maxDrawings = 2  // concurrent drawings; at most one per workspace
 	drawQueue   = 64 // maximum number of waiting requests
@@ -26,15 +26,15 @@ const (
 	drawRetry   = 3 * time.Second  // how long rejected clients should wait
 )
 
-// Drawer draws PDF pages.
+// Drawer renders PDF pages.
 type Drawer interface {
-	// Draw draws a PDF page, counted from 1, as a PNG picture. It returns a *format.Error if the file has no such page
-	// or the page cannot be drawn.
+	// Draw renders a PDF page as a PNG image. Pages are numbered from 1. It returns a *format.Error if the file has no
+	// such page or the page cannot be rendered.
 	Draw(ctx context.Context, content io.Reader, page int) ([]byte, error)
 }
 
-// GetPicture implements StrictServerInterface. It lets people view untrusted PDFs without a viewer that runs scripts,
-// follows links and submits forms.
+// GetPicture implements StrictServerInterface. It lets people view untrusted PDFs without a viewer that would run
+// scripts, follow links and submit forms.
 func (s *server) GetPicture(ctx context.Context, r GetPictureRequestObject) (GetPictureResponseObject, error) {
 	ctx, caller := access.CallerOf(ctx)
 	d, err := s.datasource(ctx, caller, r.Id)
@@ -91,13 +91,13 @@ func writePicture(picture []byte, timeout time.Duration) responseFunc {
 	}
 }
 
-// newDrawings returns the gate for requests that draw pages. One slot stays free for other workspaces, so that none can
-// occupy all drawing processes.
+// newDrawings returns the gate for requests that render pages. One slot always stays free for other workspaces, so that
+// none can occupy all rendering processes.
 func newDrawings() *admission.Gate {
 	return admission.New(admission.Options{Limit: maxDrawings, Spare: maxDrawings - 1, Waiting: drawQueue})
 }
 
-// enterDrawing waits until the workspace may draw a page. The caller must call Leave on the slot.
+// enterDrawing waits until the workspace may render a page. The caller must call Leave on the slot.
 func (s *server) enterDrawing(ctx context.Context, workspaceID string) (*admission.Slot, error) {
 	timed, cancel := context.WithTimeout(ctx, drawWait)
 	defer cancel()

@@ -56,8 +56,8 @@ func TestAPictureShowsAPageOfTheOriginal(t *testing.T) {
 	s.as("").call("GET", at, nil).problem(403)
 }
 
-// TestAWorkspaceDrawsOnePageAtATime requests several of a workspace's pages and blocks while the first is being drawn.
-// The others must wait, but another workspace's page must be drawn.
+// TestAWorkspaceDrawsOnePageAtATime requests several pages from one workspace and blocks while the first is being
+// rendered. The others must wait, but another workspace's page must be rendered.
 func TestAWorkspaceDrawsOnePageAtATime(t *testing.T) {
 	t.Parallel()
 	var mu sync.Mutex

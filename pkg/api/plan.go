@@ -53,7 +53,7 @@ func (s *server) PlanSite(ctx context.Context, r PlanSiteRequestObject) (PlanSit
 	return PlanSite200JSONResponse(p), err
 }
 
-// plan visits at most `limit` addresses on a site. When ctx's deadline passes, it returns the addresses found so far.
+// plan visits at most `limit` addresses on a site. If ctx's deadline passes, it returns the addresses found so far.
 func (s *server) plan(ctx context.Context, site domain.DatasourceConfig, limit int) (SitePlan, error) {
 	out := SitePlan{Addresses: []PlannedAddress{}}
 	sum, err := s.Planner.Plan(ctx, crawl.PlanRequest{
@@ -95,7 +95,7 @@ func (s *server) plan(ctx context.Context, site domain.DatasourceConfig, limit i
 // planDecision returns a decision as spelled in the OpenAPI document.
 func planDecision(d crawl.Decision) string { return strings.ReplaceAll(string(d), " ", "_") }
 
-// planField returns the field to report if the site cannot be read.
+// planField returns the field to name in the error if the site cannot be read.
 func planField(site domain.DatasourceConfig) string {
 	if site.Sitemap != "" {
 		return "config.sitemap"

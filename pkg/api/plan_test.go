@@ -45,7 +45,8 @@ func TestAPlanIsBounded(t *testing.T) {
 	}
 }
 
-// TestAPlanThatTimesOutReturnsPartialResults hits the time limit before and after the plan's first address.
+// TestAPlanThatTimesOutReturnsPartialResults lets the time limit pass once before and once after the plan's first
+// address.
 func TestAPlanThatTimesOutReturnsPartialResults(t *testing.T) {
 	t.Parallel()
 	s := newService(t, func(o *api.Options, _ *api.Deps) { o.PlanTimeout = time.Millisecond })

@@ -81,7 +81,7 @@ func renderDatasource(d domain.Datasource) Datasource {
 	return out
 }
 
-// renderConfig returns a datasource's settings and its last fetch's results, without ETag and Last-Modified. For a
+// renderConfig returns a datasource's settings and the results of its last fetch, except ETag and Last-Modified. For a
 // protected site, it includes header names but no values.
 func renderConfig(d domain.Datasource) map[string]any {
 	config := d.Config
@@ -184,8 +184,8 @@ func renderKey(k domain.APIKey) Key {
 	}
 }
 
-// optional returns nil for the zero value, so that the field is null. Use it only for fields that aren't in Chaindesk's
-// API, where an empty string is "" and an empty date is absent.
+// optional returns nil for the zero value, so that the field is null. Use it only for fields that Chaindesk's API
+// doesn't have. In that API, an empty string is "" and an empty date is absent.
 func optional[T comparable](v T) *T {
 	var zero T
 	if v == zero {

@@ -39,7 +39,7 @@ func renderRerank(r domain.ExplainedRerank) RerankExplanation {
 	}
 }
 
-// renderWhere converts a filter condition from its stored JSON, or returns nil if there is none.
+// renderWhere decodes a filter condition from its stored JSON, or returns nil if there is none.
 func renderWhere(text json.RawMessage) *FilterCondition {
 	var out FilterCondition
 	if text == nil || json.Unmarshal(text, &out) != nil { // cannot fail, because the filter was parsed before
@@ -128,7 +128,7 @@ func renderDropped(d domain.ExplainedDrops) Dropped {
 	}
 }
 
-// renderExplained combines each fragment with its entry in the explanation. Both lists have the same order.
+// renderExplained combines each fragment with its entry in the explanation. Both lists are in the same order.
 func renderExplained(r retrieve.Result) ExplainedFragments {
 	out := ExplainedFragments{
 		Fragments: make([]ExplainedFragment, len(r.Fragments)), Explanation: *renderExplanation(r.Explanation, false), Facets: renderFacets(r.Facets),

@@ -146,8 +146,8 @@ func (o interruptedOriginals) Put(ctx context.Context, datasourceID, name, mimeT
 	return o.Originals.Put(ctx, datasourceID, name, mimeType, r)
 }
 
-// TestAFileThatBecomesAnArchiveIsNotReplaced replaces a ZIP file with a document just as a worker reports that the file
-// is an archive. An archive datasource with a document as its content could never be unpacked.
+// TestAFileThatBecomesAnArchiveIsNotReplaced replaces a ZIP file with a document just as a worker finds that the file
+// is an archive. If an archive datasource had a document as its content, it could never be unpacked.
 func TestAFileThatBecomesAnArchiveIsNotReplaced(t *testing.T) {
 	t.Parallel()
 	during := func() {}
@@ -183,8 +183,8 @@ func TestAFileThatBecomesAnArchiveIsNotReplaced(t *testing.T) {
 	}
 }
 
-// TestADocumentCannotReplaceAGroup upserts documents, some of them with the custom ids of an archive and of a site.
-// Those documents must be rejected. The other valid documents must be stored.
+// TestADocumentCannotReplaceAGroup upserts several documents, including some with the custom ids of an archive and a
+// site. Those must be rejected, and the other, valid documents must be stored.
 func TestADocumentCannotReplaceAGroup(t *testing.T) {
 	t.Parallel()
 	s := newService(t)

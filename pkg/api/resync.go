@@ -66,7 +66,8 @@ func isWeb(d domain.Datasource) bool {
 	return d.Type == domain.TypeWebPage || d.Type == domain.TypeWebSite
 }
 
-// replay queues all datasources selected by the filter, at a lower priority than new content, and returns their number.
+// replay queues all datasources selected by the filter, at a lower priority than new content, and returns how many it
+// queued.
 func (s *server) replay(ctx context.Context, f catalog.ReplayFilter) (queued int64, err error) {
 	f.ReplayID, f.Priority = idempotency.ID(ctx, s.NewID, "replay"), catalog.PriorityReplay
 	for cursor := ""; ; {

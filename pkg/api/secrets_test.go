@@ -19,8 +19,8 @@ import (
 )
 
 // TestKeysAreNotDisclosed puts a key into every part of every operation's requests, and into HTTP headers and paths
-// where clients put it by mistake. Nothing the service outputs may contain it, except what a caller deliberately
-// stores.
+// where clients put it by mistake. Nothing the service outputs may contain the key, apart from data that a caller
+// deliberately stores.
 func TestKeysAreNotDisclosed(t *testing.T) {
 	t.Parallel()
 	doc := openAPI(t)
@@ -87,7 +87,7 @@ func TestKeysAreNotDisclosed(t *testing.T) {
 	}
 }
 
-// hidden fails the test if the text contains the key or a telling part of it.
+// hidden fails the test if the text contains the key or a revealing part of it.
 func hidden(t *testing.T, secret, where, text string) {
 	t.Helper()
 	const telling = 12

@@ -115,8 +115,8 @@ func New(o Options, d Deps) (http.Handler, error) {
 	return cleanpath.Handler(g), nil
 }
 
-// releaseMode turns off Gin's debug output. It must run only once, because the mode is a global variable that Gin
-// accesses without synchronisation.
+// releaseMode turns off Gin's debug output. It must run only once, because the mode is a global variable that Gin reads
+// without synchronisation.
 var releaseMode = sync.OnceFunc(func() { gin.SetMode(gin.ReleaseMode) })
 
 // routes registers every operation under every base path.

@@ -111,8 +111,8 @@ func (s *service) serve(o api.Options, d api.Deps) {
 	s.url = server.URL
 }
 
-// emptyCatalog returns the content of an empty catalog's file, for tests to copy. Creating the tables again would take
-// longer than most tests.
+// emptyCatalog returns the contents of an empty catalog's file, for tests to copy. Creating the tables for each test
+// would take longer than most tests do.
 var emptyCatalog = sync.OnceValues(func() ([]byte, error) {
 	dir, err := os.MkdirTemp("", "api-test-")
 	if err != nil {
@@ -254,7 +254,7 @@ type problem struct {
 	Errors                               []domain.FieldError
 }
 
-// fault returns the error message for a field and fails the test if there is none.
+// fault returns the error message for a field. It fails the test if there is none.
 func (a *response) fault(field string) string {
 	a.Helper()
 	p := a.problem(http.StatusBadRequest)
@@ -315,7 +315,7 @@ func with(o object, more ...object) object {
 	return o
 }
 
-// synch applies the event that an ingestor sends once it has written a datasource's chunks.
+// synch applies the event that an ingestor sends after writing a datasource's chunks.
 func (s *service) synch(id string, generation uint64, chunkCount int64) {
 	s.Helper()
 	d, err := s.catalog.Datasource(s.Context(), s.ws, id)
@@ -433,7 +433,7 @@ func (a *answerer) Answer(ctx context.Context, r answer.Request, emit func(strin
 	return a.answer(ctx, r, emit)
 }
 
-// tokens returns a function that answers with these pieces of text and one source.
+// tokens returns a function that answers with these pieces of text and cites one source.
 func tokens(pieces ...string) func(context.Context, answer.Request, func(string) error) (answer.Answer, error) {
 	return func(_ context.Context, r answer.Request, emit func(string) error) (answer.Answer, error) {
 		for _, piece := range pieces {

@@ -42,7 +42,7 @@ func (s *server) streamAnswer(ctx context.Context, w http.ResponseWriter, t *age
 	}
 	s.metrics.streamed.Inc()
 	_ = tokens.Close() // send any text that arrived before the failure
-	// The status has already been sent, so the stream itself must report the error.
+	// The status has already been sent, so the error must be reported in the stream.
 	return events.Send("", "[ERROR] "+oneLine(problem.Explain(ctx, s.log, s.Secrets, err).Message))
 }
 

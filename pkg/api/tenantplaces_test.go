@@ -16,8 +16,8 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// place is a part of a request that takes arbitrary text and could therefore contain an id. The rest of the request is
-// valid and uses only the tenant's own resources.
+// place is a location in a request that accepts arbitrary text and could therefore contain an id. The rest of the
+// request is valid and uses only the tenant's own resources.
 type place struct {
 	operation string
 	method    string
@@ -39,7 +39,7 @@ func (p place) String() string { return p.operation + ", " + p.where }
 // inPath reports whether the place is in the path, where its id selects the resource.
 func (p place) inPath() bool { return strings.HasPrefix(p.where, "path ") }
 
-// openAPI returns the OpenAPI document. All tests share it and must not change it.
+// openAPI returns the OpenAPI document. It is shared by all tests, which must not change it.
 func openAPI(t *testing.T) *openapi3.T {
 	t.Helper()
 	doc, err := readOpenAPI()
@@ -168,7 +168,8 @@ func takesAnyText(schema *openapi3.Schema) bool {
 	return schema.Type.Is("string") && len(schema.Enum) == 0 && schema.Format == ""
 }
 
-// textPlaces returns the path to each text in a schema, as field names and, for an array's first item, 0.
+// textPlaces returns the path to each string in a schema. A path consists of field names and, for an array's first
+// item, 0.
 func textPlaces(schema *openapi3.Schema, way []any) (all [][]any) {
 	const deepest = 8
 	if len(way) > deepest {

@@ -22,7 +22,7 @@ import (
 type undescribedCall struct {
 	query string
 	body  any
-	// accepts is the name of an id for which the call also succeeds if the object does not exist.
+	// accepts names an id for which the call succeeds even if the object does not exist.
 	accepts string
 }
 
@@ -30,7 +30,8 @@ func tries(all ...undescribedCall) []undescribedCall { return all }
 
 func sends(body any) undescribedCall { return undescribedCall{body: body} }
 
-// listed returns three calls to a list endpoint: without parameters, and with the named id as `after` and as `before`.
+// listed returns three calls to a list endpoint: one without parameters, and one each with the named id as `after` and
+// as `before`.
 func listed(name string) []undescribedCall {
 	return tries(undescribedCall{}, undescribedCall{query: "?after={" + name + "}"}, undescribedCall{query: "?before={" + name + "}"})
 }
@@ -263,7 +264,7 @@ func TestNoUndescribedEndpointReachesAnotherWorkspace(t *testing.T) {
 }
 
 // TestUndescribedCallsAreValid makes the calls with the caller's own ids. They must succeed or, in a few cases, fail
-// with a known status. Otherwise the other tests could not tell whether a call is rejected because of a foreign id or
+// with a known status. Otherwise the other tests couldn't tell whether a call is rejected because of a foreign id or
 // for another reason.
 func TestUndescribedCallsAreValid(t *testing.T) {
 	t.Parallel()
@@ -366,7 +367,7 @@ func (x *intrusion) try(t *testing.T, e openai.Endpoint, n int, c undescribedCal
 	x.compare(t, what+", all", send(all), shownFor(send(none), ""), sent, false)
 }
 
-// shownFor returns the response, leaving out the id that was sent and any text that varies from response to response.
+// shownFor returns the response without the id that was sent or any text that varies from response to response.
 func shownFor(a *response, sent string) string {
 	body := string(a.body)
 	if sent != "" && !strings.Contains(sent, " ") {

@@ -21,7 +21,7 @@ import (
 	"github.com/sluice/sluice/pkg/retrieve"
 )
 
-// Markers to recognise texts by: the owner's, the intruder's, and texts that belong to nobody. All have the same
+// Markers for recognising the owner's text, the intruder's text, and text that belongs to nobody. All have the same
 // length.
 const (
 	ownersMark    = "ownersmark"
@@ -59,7 +59,8 @@ func newTenant(s *service, mark string) *scene {
 	return t
 }
 
-// neighbours returns two tenants on one service. Its test doubles answer with the requested resources' names.
+// neighbours returns two tenants on one service. The service's test doubles answer with the names of the requested
+// resources.
 func neighbours(t *testing.T) (owner, intruder *scene) {
 	s := newService(t)
 	s.retriever.retrieve = func(_ context.Context, r retrieve.Request) (retrieve.Result, error) {
@@ -80,16 +81,16 @@ func neighbours(t *testing.T) (owner, intruder *scene) {
 	return newTenant(s, ownersMark), newTenant(s.stranger(), intrudersMark)
 }
 
-// foreignValue pairs another tenant's value with an unused one of the same form.
+// foreignValue pairs another tenant's value with an unused value in the same format.
 type foreignValue struct{ theirs, unused string }
 
-// references stores responses to requests with unused values, to compare others with. The key consists of the place and
-// the value's text without ids. Most places give the same response for every unused id, so one stored response usually
-// serves for many comparisons. `difference` sends another request only if the stored response differs.
+// references caches the responses to requests with unused values, for comparison with others. The key is the place plus
+// the value with its ids masked. Most places respond in the same way to every unused id, so one cached response usually
+// serves for many comparisons. `difference` sends another request only if the cached response differs.
 type references map[string]string
 
 // difference compares `shown`, the response to v.theirs, with the response to v.unused. It returns "" if they are
-// equal, and otherwise the response to v.unused.
+// equal; otherwise it returns the response to v.unused.
 func (r references) difference(place, shown string, v foreignValue, send func(v string) *response) string {
 	key := place + " " + uuidPattern.ReplaceAllString(v.unused, "§")
 	if text, known := r[key]; known && text == shown {
@@ -120,8 +121,8 @@ func (s *scene) readAll(doc *openapi3.T) map[string]string {
 // namePattern matches the names of fields that identify a resource.
 var namePattern = regexp.MustCompile(`(?i)(^|_|[a-z])ids?$`)
 
-// foreigners collects all values that identify the tenant's resources from everything it can read. That way, new kinds
-// of resources are included automatically.
+// foreigners collects all values that identify the tenant's resources from everything the tenant can read. That way,
+// new kinds of resources are included automatically.
 func (s *scene) foreigners(doc *openapi3.T) []foreignValue {
 	s.Helper()
 	found := map[string]bool{domain.ChunkKey(s.datasource, 1, 0): true, ownersMark + "-once": true}
@@ -148,7 +149,7 @@ func (s *scene) foreigners(doc *openapi3.T) []foreignValue {
 	return all
 }
 
-// unusedIDLike returns a new id with as many words as `like`, because queries are limited by their number of words.
+// unusedIDLike returns a new id with as many words as `like`, because the number of words in a query is limited.
 func unusedIDLike(like string) string {
 	for {
 		if id := domain.NewID(); analysis.Words(id, len(id)) == analysis.Words(like, len(like)) {
@@ -176,20 +177,19 @@ func collect(found map[string]bool, name string, value any) {
 
 var (
 	uuidPattern = regexp.MustCompile(`[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}`)
-	// varyingText matches text that differs between responses.
+	// varyingText matches text that varies from response to response.
 	varyingText = regexp.MustCompile(uuidPattern.String() + `|sk_[0-9a-f]+|"version":\d+|"hint":"[0-9a-f]{4}"|2026-05-04T12:00:00[.0-9]*Z|is not valid JSON[^"]*|` + unusedMark + `[-a-z]*`)
 )
 
-// withoutVaryingText returns the response, leaving out v, which is the value that was sent, and any text that varies
-// from response to response.
+// withoutVaryingText returns the response without v, the value that was sent, or any text that varies from response to
+// response.
 func withoutVaryingText(a *response, v string) string {
 	text := strings.ReplaceAll(string(a.body), v, "§")
 	text = varyingText.ReplaceAllString(text, "§")
 	return fmt.Sprintf("%d %s %s", a.status, a.header.Get("Content-Type"), text)
 }
 
-// leaks returns some of the owner's text that the response contains although the request did not, or "" if there is
-// none.
+// leaks returns some of the owner's text that is in the response but was not in the request, or "" if there is none.
 func leaks(a *response, sent string, owners []foreignValue) string {
 	text := strings.ReplaceAll(fmt.Sprint(a.header)+string(a.body), sent, "")
 	if strings.Contains(text, ownersMark) {
@@ -203,9 +203,9 @@ func leaks(a *response, sent string, owners []foreignValue) string {
 	return ""
 }
 
-// chosen lists the places for a conversation's id. A caller may choose the id of a new conversation, so an unused id
-// creates a conversation, whereas another tenant's id is rejected as not found. The difference helps only a caller who
-// has already guessed the id.
+// chosen lists the places for a conversation's id. Callers may choose a new conversation's id. An unused id therefore
+// creates a conversation, whereas another tenant's id is rejected as not found. Only a caller who has already guessed
+// the id can exploit the difference.
 var chosen = map[string]bool{"QueryAgent, body conversationId": true, "QueryAgentAlias, body conversationId": true, "CreateChatCompletion, body conversationId": true}
 
 // credential is a kind of caller. The key may be "".
@@ -250,8 +250,8 @@ var credentials = func() map[string]credential {
 }()
 
 // TestNoKeyReachesAnotherWorkspace puts each value that identifies one of the owner's resources into every place in
-// every operation, using every key but the owner's. The response must be the same as for an unused value, contain none
-// of the owner's data, and leave everything of the owner's unchanged.
+// every operation, using every key but the owner's. The response must equal the one for an unused value and contain
+// none of the owner's data, and all of the owner's resources must remain unchanged.
 func TestNoKeyReachesAnotherWorkspace(t *testing.T) {
 	t.Parallel()
 	doc := openAPI(t)
@@ -287,7 +287,7 @@ func TestNoKeyReachesAnotherWorkspace(t *testing.T) {
 	}
 }
 
-// intrude sends the owner's value and compares the response with the one to an unused value. mustRefuse means that the
+// intrude sends the owner's value and compares the response with the one for an unused value. mustRefuse means that the
 // owner's value must be rejected. differs means that the two responses may differ.
 func intrude(t *testing.T, caller *service, unused references, p place, v foreignValue, all []foreignValue, mustRefuse, differs bool) {
 	t.Helper()
@@ -300,8 +300,8 @@ func intrude(t *testing.T, caller *service, unused references, p place, v foreig
 	compare(t, p.String(), theirs, v, all, differs, unused, send)
 }
 
-// compare checks the response `theirs` to the owner's value v.theirs. It must contain none of the owner's data. Unless
-// `differs` is set, it must equal the response to v.unused, which compare requests with `send`.
+// compare checks `theirs`, the response to the owner's value v.theirs. It must contain none of the owner's data. Unless
+// `differs` is set, it must also equal the response to v.unused, which compare requests by calling `send`.
 func compare(t *testing.T, what string, theirs *response, v foreignValue, all []foreignValue, differs bool, unused references, send func(v string) *response) {
 	t.Helper()
 	if leak := leaks(theirs, v.theirs, all); leak != "" {

@@ -102,8 +102,7 @@ func (w *documentWriter) add(c domain.Chunk) error {
 	return err
 }
 
-// spacing fills a gap of this many bytes in the text: between sentences with a space, between blocks with an empty
-// line.
+// spacing fills a gap of this many bytes in the text. Sentences are separated by a space and blocks by an empty line.
 func spacing(bytes int) string {
 	if bytes < len(domain.BlockSeparator) {
 		return strings.Repeat(" ", bytes)

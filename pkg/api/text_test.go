@@ -15,8 +15,8 @@ import (
 	"github.com/sluice/sluice/pkg/extract/format"
 )
 
-// TestTheTextOfADatasourceIsThatOfItsDocument serves the chunks of documents with tables, lists and long paragraphs.
-// The text must equal the document's, ignoring white space between chunks.
+// TestTheTextOfADatasourceIsThatOfItsDocument serves chunks from documents with tables, lists and long paragraphs.
+// Ignoring white space between chunks, the text must equal the document's.
 func TestTheTextOfADatasourceIsThatOfItsDocument(t *testing.T) {
 	t.Parallel()
 	for _, name := range []string{"documents/price-list.xlsx", "documents/support.html", "documents/histoire.txt", "answers/tuning/vehicle-claim.pdf", "answers/tuning/staff-handbook.md", "answers/tuning/roof-estimate.txt"} {

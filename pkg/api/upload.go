@@ -57,8 +57,8 @@ func (s *server) closeForm(form *upload.Form) {
 	}
 }
 
-// typeOf returns the MIME type of an uploaded file, which must be readable or a ZIP archive. The archive's job turns
-// the datasource into one of type archive unless the file is a document in a packed format.
+// typeOf returns the MIME type of an uploaded file, which must be in a readable format or a ZIP archive. For a ZIP
+// archive, the job later changes the datasource's type to archive, unless the file is a document in a packed format.
 func (s *server) typeOf(form *upload.Form, name string) (string, error) {
 	head, err := form.Head()
 	if err != nil {
@@ -102,7 +102,7 @@ func (s *server) ReplaceOriginal(ctx context.Context, r ReplaceOriginalRequestOb
 	return ReplaceOriginal200JSONResponse(shown), err
 }
 
-// takesFile returns an error unless the datasource's file can be replaced.
+// takesFile returns an error if the datasource's file can't be replaced.
 func takesFile(d domain.Datasource) error {
 	switch {
 	case d.Type != domain.TypeFile && d.Type != domain.TypeArchive:
@@ -116,7 +116,7 @@ func takesFile(d domain.Datasource) error {
 	}
 }
 
-// replaceFile stores the form's file as the new content of the datasource.
+// replaceFile stores the form's file as the datasource's new content.
 func (s *server) replaceFile(ctx context.Context, d domain.Datasource, form *upload.Form) (domain.Datasource, error) {
 	name := d.Config.FileName
 	if form.IsNamed() {
@@ -162,9 +162,9 @@ func (s *server) createWithOriginal(ctx context.Context, store domain.Datastore,
 	})
 }
 
-// storeUpload stores the content first, and then the datasource's row and its job in one transaction. A crash in
-// between leaves content without a row, which control.Auditor removes later, but never a row without content. Every run
-// uses a new key for the content, so that no run can remove another's.
+// storeUpload first stores the content, and then the datasource's row and its job in one transaction. A crash in
+// between may leave content without a row, which control.Auditor removes later, but never a row without content. Every
+// run uses a new key for the content, so that no run can remove another's.
 func (s *server) storeUpload(ctx context.Context, store domain.Datastore, d domain.Datasource, mimeType string, content io.Reader) (domain.Datasource, error) {
 	if err := s.Usage.CheckStorage(ctx, d.WorkspaceID); err != nil {
 		return domain.Datasource{}, err

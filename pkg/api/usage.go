@@ -19,8 +19,8 @@ type UsageMeter interface {
 	Count(ctx context.Context, a domain.Account, uses map[domain.Metric]int64) error
 	// CountDeferred is like Count, but stores the counts later, in a batch. Use it only for metrics without a limit.
 	CountDeferred(a domain.Account, uses map[domain.Metric]int64)
-	// Admit counts one agent query, or returns domain.CodeUsageLimit if a limit is reached. Even concurrent calls
-	// cannot exceed the limit.
+	// Admit counts one agent query, or returns domain.CodeUsageLimit if a limit has been reached. Concurrent calls
+	// cannot exceed the limit either.
 	Admit(ctx context.Context, a domain.Account) error
 	// CheckStorage returns domain.CodeUsageLimit if the workspace has reached its storage limit. The store checks again
 	// when it writes.
@@ -82,7 +82,7 @@ func (s *server) GetUsage(ctx context.Context, r GetUsageRequestObject) (GetUsag
 	return out, nil
 }
 
-// keyUsage returns the month's usage per key, for all keys that exist or were used, existing keys first.
+// keyUsage returns the month's usage per key. It lists all existing keys first, then usage under other ids.
 func (s *server) keyUsage(ctx context.Context, ws string, month time.Time) ([]KeyUsage, error) {
 	used, err := s.Accounts.KeyUsage(ctx, ws, month)
 	if err != nil {

@@ -302,7 +302,8 @@ func TestMetadataOfMoreValuesThanAreIndexedIsRefused(t *testing.T) {
 	t.Parallel()
 	s := newService(t)
 	datastore := s.newDatastore()
-	// One-digit values under many short keys fit into the metadata size limit, but are too many to index.
+	// Metadata with one-digit values under many short keys stays within the size limit but has too many values to
+	// index.
 	metadata := func(keys int) object {
 		m := object{}
 		for i := range keys {
@@ -321,7 +322,7 @@ func TestMetadataOfMoreValuesThanAreIndexedIsRefused(t *testing.T) {
 }
 
 // TestAnEmptyPatchChangesNothing sends an empty patch to everything that can be patched. The response must be the
-// unchanged resource, with the same modification time.
+// unchanged resource with the same modification time.
 func TestAnEmptyPatchChangesNothing(t *testing.T) {
 	t.Parallel()
 	s := newService(t)

@@ -72,7 +72,7 @@ func TestAWatchEndsWhenAllDatasourcesHaveSettled(t *testing.T) {
 	}
 }
 
-// TestAWatchEndsAtOnceForHEAD sends a second request on the connection, which is answered only after the watch ends.
+// TestAWatchEndsAtOnceForHEAD sends a second request on the same connection. It is answered only after the watch ends.
 func TestAWatchEndsAtOnceForHEAD(t *testing.T) {
 	t.Parallel()
 	s := newService(t)

@@ -2,8 +2,8 @@ package api
 
 import "net/http"
 
-// responseFunc writes a response that the generated types can't: a stream, a file, or a body they'd encode wrongly. It
-// implements every response type that needs this.
+// responseFunc writes a response that the generated types can't: a stream, a file, or a body they'd encode incorrectly.
+// It implements every response type that needs this.
 type responseFunc func(w http.ResponseWriter) error
 
 func (f responseFunc) VisitQueryAgentResponse(w http.ResponseWriter) error            { return f(w) }

@@ -20,7 +20,7 @@ type Audit struct {
 	lastRefusal map[string]*entry
 }
 
-// entry counts one key's requests from one address since the last log entry.
+// entry counts the requests made with one key from one address since the last log entry.
 type entry struct {
 	recordedAt time.Time
 	count      int // requests since recordedAt
@@ -59,8 +59,8 @@ func (a *Audit) RecordRefusal(ctx context.Context, caller Caller) {
 }
 
 // count counts requests per pair of key and address. It returns 0 if the last log entry for the caller's key and
-// address is more recent than `every`. Otherwise it returns the number of requests since that entry, including this
-// one, which the calling method must log.
+// address is less than `every` ago. Otherwise it returns the number of requests since that entry, including this one,
+// and the calling method must log that number.
 func (a *Audit) count(entries map[string]*entry, caller Caller, every time.Duration) int {
 	name, now := caller.Key.ID+" "+Host(caller.Remote), a.now()
 	a.mu.Lock()
@@ -82,8 +82,8 @@ func (a *Audit) count(entries map[string]*entry, caller Caller, every time.Durat
 	return n
 }
 
-// Record logs one of the caller's actions. `address` is the caller's address without its port; `more` are extra log
-// attributes.
+// Record logs one of the caller's actions. `address` is the caller's address without the port, and `more` holds extra
+// log attributes.
 func (a *Audit) Record(ctx context.Context, action string, caller Caller, address string, more ...any) {
 	fields := append([]any{
 		slog.String("action", action), slog.String("workspace", caller.Workspace()), slog.String("key", caller.Key.ID),

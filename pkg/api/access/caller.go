@@ -56,9 +56,9 @@ func CallerOf(ctx context.Context) (context.Context, Caller) {
 	return ctx, caller
 }
 
-// Secret returns the API key in a request's Authorization header, or "" if there is none. Tika clients can only send
-// the user name and password in the server's address, so on Tika's paths the key may also be the password or, without
-// one, the user name.
+// Secret returns the API key in a request's Authorization header, or "" if there is none. Tika clients can send only
+// the user name and password in the server's address. On Tika's paths, the key may therefore also be the password or,
+// if there is none, the user name.
 func Secret(r *http.Request) (string, error) {
 	header := r.Header.Get("Authorization")
 	if name, password, ok := r.BasicAuth(); ok && problem.IsTika(r.URL.Path) {
@@ -68,7 +68,7 @@ func Secret(r *http.Request) (string, error) {
 }
 
 // bearer returns the token in an Authorization header, or "" if there is none. The scheme is case-insensitive (RFC
-// 9110, section 11.1), and any scheme but Bearer is an error.
+// 9110, section 11.1). Any scheme other than Bearer is an error.
 func bearer(header string) (string, error) {
 	scheme, token, _ := strings.Cut(strings.TrimSpace(header), " ")
 	if scheme != "" && !strings.EqualFold(scheme, "Bearer") {

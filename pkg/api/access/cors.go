@@ -18,7 +18,7 @@ import (
 // agentQueryPath matches agent query paths and captures the agent's id.
 var agentQueryPath = lazyregexp.New(`^(?:/api)?/agents/(?:query/([^/]+)|([^/]+)/query)$`)
 
-// Methods and headers that pages from other origins may send, and headers they may read (ExposedHeaders).
+// Methods and headers that pages from other origins may send, and response headers they may read (ExposedHeaders).
 const (
 	corsMethods    = "GET, HEAD, POST, PUT, PATCH, DELETE"
 	corsHeaders    = "Authorization, Content-Type, Idempotency-Key, If-Match, Last-Event-ID, Mcp-Protocol-Version, Mcp-Session-Id, X-Request-Id"
@@ -40,9 +40,9 @@ type CORS struct {
 }
 
 // Check checks the origin of a request that a browser sends on behalf of a web page. Pages from the configured origins
-// may call every endpoint with a key. Pages from a public agent's allowedOrigins may query that agent. Other pages
-// can't read responses, or query a public agent without a key. Requests without an Origin header pass, because they do
-// not come from a web page.
+// may call every endpoint with a key. Pages from a public agent's allowedOrigins may query that agent. Other pages can
+// neither read responses nor query a public agent without a key. Requests without an Origin header pass, because they
+// do not come from a web page.
 func (p *CORS) Check(c *gin.Context) error {
 	agentID := ""
 	if m := agentQueryPath().FindStringSubmatch(c.Request.URL.Path); m != nil {

@@ -9,14 +9,14 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// Maximum number of keys and public resources whose workspace Flows remembers.
+// Maximum number of keys and public resources for which Flows remembers the workspace.
 const maxKnown = 20_000
 
-// Flows assigns each request to a flow: to its workspace's flow if the workspace is known, and otherwise to the flow
-// for the sender's address. The flow must be known before anything is read from the catalog, so Flows remembers the
-// workspaces of valid keys, and of public resources that were queried without a key.
+// Flows assigns each request to a flow: the workspace's flow if the workspace is known, and otherwise the flow for the
+// sender's address. The flow must be known before anything is read from the catalog. Flows therefore remembers which
+// workspaces valid keys belong to, and likewise for public resources that were queried without a key.
 //
-// A flow only affects how long a request waits and whether it is rejected under load. It grants no access, so an
+// A flow affects only how long a request waits and whether it is rejected under load. It grants no access, so an
 // outdated entry does no harm.
 type Flows struct {
 	mu    sync.Mutex
@@ -53,8 +53,8 @@ func (f *Flows) Of(r *http.Request) string {
 // WorkspaceFlow returns the flow for all requests with a key from the workspace.
 func WorkspaceFlow(id string) string { return "workspace " + id }
 
-// VisitorFlow returns the flow for all keyless requests to the workspace's public resources. Having a flow of their own
-// keeps visitors from crowding out the workspace's owner.
+// VisitorFlow returns the flow for all keyless requests to the workspace's public resources. A separate flow keeps
+// visitors from crowding out the workspace's owner.
 func VisitorFlow(id string) string { return "visitors of " + id }
 
 // AddressFlow returns the flow for requests from an address. All addresses in an IPv6 /64 network share a flow, because

@@ -18,8 +18,8 @@ type KeyFinder interface {
 // Keyring looks up keys. It queries the catalog for every request and caches nothing, so revoking or limiting a key
 // takes effect in all processes on the next request.
 //
-// Keys are stored and looked up by their secret's hash. The time a look-up takes may reveal something about the hash,
-// but that reveals nothing about the secret. Hashes are compared in constant time anyway.
+// Keys are stored and looked up by the hash of their secret. How long a look-up takes may reveal something about the
+// hash, but nothing about the secret. Hashes are compared in constant time anyway.
 type Keyring struct {
 	Keys KeyFinder
 	Now  func() time.Time

@@ -13,9 +13,9 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// RequireHost accepts only requests to a loopback name or one of the hosts. This protects servers on a loopback address
-// from DNS rebinding: a web page's owner could point its host name at this machine, and browsers would then let the
-// page read the service's responses. Requests without a host pass, because browsers always send one.
+// RequireHost accepts only requests to a loopback name or to one of the hosts. This protects servers on a loopback
+// address from DNS rebinding, where a web page's owner points a host name at this machine so that browsers let the page
+// read the service's responses. Requests without a host pass, because browsers always send one.
 func RequireHost(hosts []string, next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Host == "" || isLoopback(r.Host) || isConfiguredHost(hosts, r.Host) {
@@ -34,7 +34,7 @@ func hostError(host string) *domain.Error {
 	return problem.Forbidden("the host %s is not allowed; use a loopback address, or add the host to SLUICE_HOSTS", jsonbody.Describe(host))
 }
 
-// CheckOrigin protects against web pages that make a browser send requests without the user's permission. It rejects
+// CheckOrigin protects against web pages that make a browser send requests without the user's consent. It rejects
 // requests from other origins, and requests to a host name that the page's owner has pointed at this machine (DNS
 // rebinding). The Model Context Protocol requires both checks.
 func CheckOrigin(r *http.Request, hosts []string) error {

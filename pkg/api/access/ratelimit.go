@@ -12,7 +12,7 @@ import (
 )
 
 // RateLimits holds one token bucket per key, per address that sends requests without a key, and per visitor to a public
-// agent. Each process counts separately.
+// agent. Each process keeps its own buckets.
 type RateLimits struct {
 	perSecond        int // maximum requests with one key or from one address; 0 means no limit
 	visitorPerMinute int // maximum questions from one visitor; 0 means no limit
@@ -25,8 +25,8 @@ type RateLimits struct {
 // Maximum number of buckets in memory. When it's reached, all are dropped; at worst, some clients get another burst.
 const maxBuckets = 100_000
 
-// NewRateLimits allows `perSecond` requests per second with one key or, without a key, from one address, and
-// `visitorPerMinute` questions per minute from one visitor. Zero means no limit.
+// NewRateLimits allows `perSecond` requests per second per key or, for requests without a key, per address. It allows
+// each visitor `visitorPerMinute` questions per minute. Zero means no limit.
 func NewRateLimits(perSecond, visitorPerMinute int, now func() time.Time) *RateLimits {
 	return &RateLimits{perSecond: perSecond, visitorPerMinute: visitorPerMinute, now: now, buckets: map[string]*rate.Limiter{}}
 }

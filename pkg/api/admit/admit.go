@@ -1,6 +1,6 @@
-// Package admit limits concurrent requests per class, and open streams. Workspaces share each limit fairly. Excess
-// requests are rejected before they cost anything, so a request's class depends only on its method and path. pkg/api
-// may import this package.
+// Package admit limits concurrent requests per class as well as open streams. Workspaces share each limit fairly.
+// Excess requests are rejected before they cost anything, so a request's class depends only on its method and path.
+// pkg/api may import this package.
 package admit
 
 import (
@@ -35,14 +35,14 @@ const (
 // Options limit concurrent requests. A request counts towards its class until its response begins, so open streams
 // don't count; MaxOpen limits those. The zero value has no limits.
 type Options struct {
-	// One gate per class: datastore queries, questions to agents, uploads, and everything else. A nil gate sets no
+	// One gate per class: datastore queries, questions to agents, uploads, and everything else. A nil gate means no
 	// limit.
 	Searches, Answers, Uploads, Others *admission.Gate
 
 	MaxOpen int // maximum number of open streams, also used by unfinishedGate; 0 means no limit
 
-	// CheckStorage is called for each upload. It returns an error if there is no room for more content, and the upload
-	// is then rejected. It may be nil.
+	// CheckStorage is called for each upload. If it returns an error because there is no room for more content, the
+	// upload is rejected. It may be nil.
 	CheckStorage func(ctx context.Context) error
 }
 
@@ -74,7 +74,7 @@ type handler struct {
 	refused   *prometheus.CounterVec
 }
 
-// Reasons for rejecting requests, used as values of a metric's label.
+// Reasons for rejecting requests, used as values for a metric's label.
 const (
 	refusedBusy    = "busy" // too many concurrent requests in the class
 	refusedOpen    = "open" // too many open streams, or clients that don't read their responses
@@ -100,8 +100,8 @@ func New(o Options, s Server, next http.Handler) (http.Handler, error) {
 }
 
 // unfinishedGate limits each workspace's unfinished requests across all classes. It returns nil if there is no limit.
-// The class gates release a request when its response begins, so without this gate a client that never reads its
-// responses could fill the memory.
+// The class gates release a request when its response begins. Without this gate, a client that never reads its
+// responses could therefore fill up the memory.
 func (g *handler) unfinishedGate() *admission.Gate {
 	limit := g.opts.MaxOpen
 	for _, gate := range g.gates {
@@ -162,8 +162,8 @@ func classOfOpenAI(path string) string {
 	}
 }
 
-// ServeHTTP implements http.Handler. It runs before any expensive work: rejecting a request costs only reading its
-// header and sending a short response.
+// ServeHTTP implements http.Handler. It runs before any expensive work, so rejecting a request costs no more than
+// reading its header and sending a short response.
 func (g *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	class := classOf(r.Method, r.URL.Path)
 	limitWrites(w, g.server.WriteTimeout)
@@ -236,8 +236,8 @@ func limitWrites(w http.ResponseWriter, limit time.Duration) {
 	}
 }
 
-// permit holds an admitted request's slots. The class gate's slot is released when the response begins, and for as long
-// as the server waits for a slow body. Only the request's goroutine and the slow-body timer use a permit.
+// permit holds an admitted request's slots. The class gate's slot is released when the response begins, and also while
+// the server waits for a slow body. Only the request's goroutine and the slow-body timer use a permit.
 type permit struct {
 	http.ResponseWriter
 	server     *handler

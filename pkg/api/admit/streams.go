@@ -17,7 +17,7 @@ const (
 	shareOfKey       = 2 // a key may hold a third of all streams
 )
 
-// streams counts the open streams. A nil value sets no limit.
+// streams counts the open streams. Nil means no limit.
 type streams struct {
 	limit                      int
 	workspaces, keys, visitors *admission.Gate // visitors counts streams without a key, by address
@@ -33,8 +33,8 @@ func newStreams(limit int) *streams {
 	return &streams{limit: limit, workspaces: gate(shareOfWorkspace), keys: gate(shareOfKey), visitors: gate(shareOfWorkspace)}
 }
 
-// open takes one slot from the caller's share of the streams and one from the workspace's. It returns both, or an error
-// if either share is used up.
+// open takes one slot from the caller's share of the streams and one from the workspace's. It returns both slots, or an
+// error if either share is used up.
 func (s *streams) open(ctx context.Context, caller access.Caller, workspace string) ([]*admission.Slot, error) {
 	if s == nil {
 		return nil, nil

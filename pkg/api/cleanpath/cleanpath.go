@@ -7,11 +7,11 @@ import (
 	"strings"
 )
 
-// Handler removes a trailing slash and merges repeated ones, because clients whose base URL ends with a slash request
-// paths like /v1//chat/completions. Later handlers see only the clean path.
+// Handler removes a trailing slash and collapses repeated ones, because clients whose base URL ends with a slash
+// request paths like /v1//chat/completions. Later handlers see only the clean path.
 //
-// Clients encode a slash in an id: /conversations/chat%2F7. Such a request keeps its encoded path in RawPath, where the
-// id's slash can be told from a separator. For other requests, RawPath is empty.
+// Clients percent-encode slashes in ids: /conversations/chat%2F7. Such a request keeps its encoded path in RawPath,
+// which distinguishes the id's slash from a separator. For other requests, RawPath is empty.
 func Handler(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if path, raw := segments(r.URL); path != r.URL.Path || raw != r.URL.RawPath {

@@ -12,7 +12,7 @@ import (
 	"github.com/sluice/sluice/pkg/lazyregexp"
 )
 
-// Writer writes one row per message (RFC 4180). It keeps line breaks within texts. All errors come from the underlying
+// Writer writes one row per message (RFC 4180). It keeps line breaks in messages. All errors come from the underlying
 // writer.
 type Writer struct{ rows *csv.Writer }
 
@@ -51,13 +51,13 @@ func (w *Writer) Close() error {
 	return w.rows.Error()
 }
 
-// formula matches text that a spreadsheet may read as a formula: at the start of the cell, and after each character
+// formula matches text that a spreadsheet may read as a formula, either at the start of the cell or after a character
 // that some program treats as a cell separator. A program that expects semicolons or tabs ignores this export's quotes.
 // Some programs skip blanks and empty quotes, and accept full-width =, +, - and @.
 var formula = lazyregexp.New(`(^|[,;|\t\r\n])([ "\x{A0}]*[=+\-@＝＋－＠])`)
 
 // escapeFormula puts a ' before each formula in a cell. Otherwise a formula in a visitor's message would run on the
-// machine of whoever opens the export.
+// machine of anyone who opens the export.
 func escapeFormula(cell string) string {
 	cell = formula().ReplaceAllString(cell, "${1}'${2}")
 	if strings.IndexAny(cell, "\t\r\n") == 0 {

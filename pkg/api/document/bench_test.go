@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// BenchmarkRead measures reading the document, which takes up much of a first start.
+// BenchmarkRead measures reading the document, which accounts for much of the time a first start takes.
 func BenchmarkRead(b *testing.B) {
 	yaml, err := os.ReadFile("../openapi.yaml")
 	if err != nil {

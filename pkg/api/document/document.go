@@ -62,14 +62,14 @@ func (d *Document) Methods(path string) ([]string, bool) {
 // DefinesAgentField reports whether the document defines an agent field, for requests or responses.
 func (d *Document) DefinesAgentField(name string) bool { return d.agentFields[name] }
 
-// Limits are the server limits that appear in its document.
+// Limits are the server limits included in the OpenAPI document.
 type Limits struct {
 	UploadBytes, JSONBytes             int64
 	QueryChars, Documents, PagesOfSite int
 }
 
-// loaded caches documents by their limits. It's for tests, which start hundreds of servers: most of a server's start is
-// spent reading the document.
+// loaded caches documents by their limits. It exists for tests, which start hundreds of servers: reading the document
+// takes up most of a server's start-up time.
 var loaded sync.Map
 
 // Load reads the document. All callers must pass the same yaml, because it isn't part of the cache key.

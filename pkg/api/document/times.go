@@ -14,7 +14,7 @@ import (
 
 // timeOf parses a time parameter, which is a date-time (RFC 3339) or a date. A date means the start of that day in UTC,
 // or its end if the parameter is the end of a range. An unescaped + in a query string decodes to a space, so timeOf
-// reads a space in the place of the + as a +.
+// reads a space in that position as a +.
 func timeOf(p *openapi3.Parameter, text string) (at time.Time, err error) {
 	defer func() {
 		if y := at.UTC().Year(); err == nil && (y < 0 || y > 9999) {

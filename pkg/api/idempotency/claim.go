@@ -10,9 +10,9 @@ import (
 )
 
 // claimKey is the context key for a request's claim. Only requests with an Idempotency-Key have one. Such a request may
-// be repeated after a run whose outcome is unknown, for example because the process was killed or lost the database
-// during a commit. The ids of the resources that a run creates are derived from the request. A repeated run therefore
-// finds the resources that exist already and returns them.
+// be retried when the outcome of an earlier run is unknown, for example because the process was killed or lost the
+// database during a commit. The ids of the resources that a run creates are derived from the request, so a later run
+// finds and returns the resources that already exist.
 
 type claimKey struct{}
 
@@ -46,7 +46,7 @@ func KeyedID(ctx context.Context, parts ...string) string {
 	return ""
 }
 
-// Begun returns when the first run of a repeated request started.
+// Begun returns the start time of a repeated request's first run.
 func Begun(ctx context.Context) time.Time { return claimOf(ctx).Begun }
 
 // CreateOnce creates a resource whose id comes from ID, unless an earlier run of the request has already created it.
@@ -69,7 +69,7 @@ func CreateOnce[T any](ctx context.Context, find, create func() (T, error)) (T, 
 
 // WithJobID gives the job an id derived from the request and n, but only in the request's first run. Later runs can
 // then tell from a stored job's id that the first run was accepted; see HasJobID. In a later run, the job keeps its own
-// id. Otherwise late events for the first run's job would count as events for the later one.
+// id, because otherwise late events for the first run's job would count as events for the later one.
 func WithJobID(ctx context.Context, job domain.Job, n int) domain.Job {
 	if claim := claimOf(ctx); claim != nil && !claim.Repeated {
 		job.ID = acceptedJobID(claim, n)

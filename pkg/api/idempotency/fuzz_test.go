@@ -11,7 +11,7 @@ import (
 )
 
 // FuzzFingerprint checks the fingerprints that tie idempotency keys to requests. A request's fingerprint must be the
-// same under both base paths, and differ from that of any request with another path, query or body.
+// same under both base paths. It must differ from that of any request with another path, query or body.
 func FuzzFingerprint(f *testing.F) {
 	f.Add("agents", "", `{"name":"a"}`, "datastores", "", `{"name":"a"}`)
 	f.Add("agents", "explain=true", "{}", "agents", "", "explain=true{}")

@@ -1,6 +1,6 @@
-// Package idempotency executes a request with an Idempotency-Key only once. If it is repeated, the package replays the
-// stored response; after a crash, the handler can find the resources created by the earlier run. The package does not
-// depend on the API's operations; pkg/api may import it.
+// Package idempotency executes a request with an Idempotency-Key only once. If the request is repeated, the package
+// replays the stored response. After a crash, the handler can find the resources created by the earlier run. The
+// package does not depend on the API's operations; pkg/api may import it.
 package idempotency
 
 import (
@@ -37,14 +37,14 @@ type Store interface {
 	FinishIdempotent(ctx context.Context, claim *accounts.Claim, r accounts.StoredResponse) error
 	// ReleaseIdempotent ends the claim of a request that may have done some of its work, so that it can be repeated.
 	ReleaseIdempotent(ctx context.Context, claim *accounts.Claim) error
-	// AbandonIdempotent frees the key of a request that did nothing.
+	// AbandonIdempotent frees the key of a request that had no effect.
 	AbandonIdempotent(ctx context.Context, claim *accounts.Claim) error
 }
 
 const header = "Idempotency-Key"
 
 // keyPattern matches valid keys, as in the OpenAPI document. An empty key is an error, because its sender expects
-// idempotency and would not get it.
+// idempotency but would not get it.
 var keyPattern = lazyregexp.New(`^[ -~]{1,200}$`)
 
 // replayedHeader marks a replayed response.
@@ -64,8 +64,8 @@ type Responses struct {
 
 // Serve replays the stored response if the Idempotency-Key was used before. Otherwise it serves the request and stores
 // the response, unless it is secret. Only successful responses are stored, so failed requests can be retried. Requests
-// without an Idempotency-Key, streams, and callers without an API key are left to the next handler. contentType returns
-// the Content-Type for a replayed response's body.
+// without an Idempotency-Key, requests for streams, and requests without an API key are passed to the next handler.
+// contentType returns the Content-Type for a replayed response's body.
 func (k *Responses) Serve(c *gin.Context, caller access.Caller, secret bool, contentType func(body string) string) error {
 	given := c.Request.Header.Values(header)
 	if len(given) == 0 {

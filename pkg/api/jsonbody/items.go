@@ -72,8 +72,9 @@ func itemOf(path, field string) int {
 	return i
 }
 
-// RemoveNUL removes NUL characters from the value's strings and returns it. It changes maps and slices in place and
-// calls `cleaned` with each changed string's path. It leaves object keys and the strings at the paths in `exact` alone.
+// RemoveNUL removes NUL characters from all strings in the value and returns the value. It modifies maps and slices in
+// place and calls `cleaned` with each changed string's path. It does not touch object keys or the strings at the paths
+// in `exact`.
 func RemoveNUL(value any, path string, exact []string, cleaned func(path string)) any {
 	switch v := value.(type) {
 	case string:

@@ -49,8 +49,8 @@ func (o Object) Fields() map[string]any { return o.fields }
 // Names returns the names of all fields, sorted.
 func (o Object) Names() []string { return slices.Sorted(maps.Keys(o.fields)) }
 
-// wrong returns true if the caller can't use the field's value. It adds a fault if the field is present but not `ok`;
-// `want` describes a correct value.
+// wrong returns true if the caller can't use the field's value. It adds a fault if the field is present but `ok` is
+// false; `want` describes a valid value.
 func (o Object) wrong(name string, ok bool, want string) bool {
 	if !ok && o.Has(name) {
 		o.Fault(name, "is %s; it must be %s", Describe(o.fields[name]), want)

@@ -97,7 +97,7 @@ func (p *parser) value(path string, depth int) (any, error) {
 	}
 }
 
-// token returns the next token. `path` is the value's path, for the fault if the token isn't valid UTF-8.
+// token returns the next token. `path` is the value's path, named in the fault if the token isn't valid UTF-8.
 func (p *parser) token(path string) (json.Token, error) {
 	token, err := p.dec.Token()
 	if p.raw != nil {

@@ -68,7 +68,8 @@ func flatten(err error) []*openapi3.SchemaError {
 	return nil
 }
 
-// firstFaults keeps only the first fault per field: an empty text, say, doesn't also have to be reported as blank.
+// firstFaults keeps only the first fault per field. An empty string, for example, doesn't also have to be reported as
+// blank.
 func firstFaults(sorted []domain.FieldError) []domain.FieldError {
 	kept := sorted[:0]
 	for i, f := range sorted {
@@ -125,7 +126,7 @@ func enumComplaint(e *openapi3.SchemaError) string {
 }
 
 // patternComplaint says what the value must look like. It shows the schema's example, if any, because few people can
-// read patterns.
+// read regular expressions.
 func patternComplaint(e *openapi3.SchemaError) string {
 	if text, _ := e.Value.(string); strings.TrimSpace(text) == "" {
 		return "is empty; it must contain text"

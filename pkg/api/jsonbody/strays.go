@@ -11,7 +11,7 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// Maximum number of fields in an object whose field names the document defines. Real objects have far fewer.
+// Maximum number of fields in an object whose field names are defined in the document. Real objects have far fewer.
 const maxFields = 1000
 
 // unknownFields returns faults for fields that aren't in the schema:
@@ -149,9 +149,9 @@ func normaliseName(name string) string {
 }
 
 // isTypo reports whether one name is probably a misspelling of the other. That is the case if the names differ by one
-// edit (see editDistance) or, if they are long, by two. It is also the case if one name lacks up to three letters at
-// its end. Many short names differ by only one letter. Short names of equal length therefore count as misspellings only
-// if two letters are swapped, and a three-letter name only matches four-letter ones.
+// edit (see editDistance) or, if they are long, by two, or if one name is the other without its last one to three
+// letters. Because many short names differ by only one letter, short names of equal length count as misspellings only
+// if two letters are swapped, and a three-letter name matches only four-letter ones.
 func isTypo(a, b string) bool {
 	const (
 		shortest, short, long = 4, 6, 9

@@ -20,7 +20,7 @@ import (
 	"github.com/sluice/sluice/pkg/extract/format"
 )
 
-// Maximum number of form parts in which to look for a file.
+// Maximum number of form parts to search for a file.
 const maxParts = 20
 
 // converted is a file's text.
@@ -151,9 +151,9 @@ func (p *limitedPart) Read(b []byte) (int, error) {
 	return n, err
 }
 
-// refuse handles a failed conversion. If the file is unreadable, for example because it is encrypted, refuse itself
-// responds with 422, the status that these APIs' clients expect, and returns nil. Otherwise it returns an error for
-// pkg/api to send.
+// refuse handles a failed conversion. If the file is unreadable, for example because it is encrypted, refuse responds
+// with 422, the status that these APIs' clients expect, and returns nil. Otherwise it returns an error for pkg/api to
+// send.
 func refuse(c *gin.Context, err error) error {
 	var refused *format.Error
 	if !errors.As(err, &refused) {
@@ -174,7 +174,7 @@ func refuse(c *gin.Context, err error) error {
 	return nil
 }
 
-// pagesOf returns the numbers and texts of all pages with text, or nil if the format has no pages.
+// pagesOf returns the number and text of every page that has text, or nil if the format has no pages.
 func pagesOf(d *domain.Document) (numbers []int, texts []string) {
 	from := 0
 	for i, b := range d.Blocks {

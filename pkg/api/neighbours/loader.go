@@ -12,7 +12,7 @@ type loaded struct {
 	Metadata map[string]any `json:"metadata"`
 }
 
-// process serves PUT /process. Each page becomes a document of its own, so that Open WebUI can cite pages.
+// process serves PUT /process. Each page becomes a separate document, so that Open WebUI can cite pages.
 func (h *Handler) process(c *gin.Context) error {
 	file, err := h.convert(c)
 	if err != nil {

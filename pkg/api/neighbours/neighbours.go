@@ -18,8 +18,8 @@ import (
 	"github.com/sluice/sluice/pkg/filter"
 )
 
-// Limits on concurrent conversions. A workspace gets at most half of the slots. A file counts from its first byte,
-// because it takes disk space until it has been converted.
+// Limits on concurrent conversions. A workspace gets at most half of the slots. A file counts from the moment its first
+// byte arrives, because it takes up disk space until it has been converted.
 const (
 	maxConversions = 8
 	maxWaiting     = 64
@@ -52,7 +52,7 @@ type Query struct {
 // Deps are a Handler's dependencies. All fields are required.
 type Deps struct {
 	Converter Converter
-	// Search returns a datastore's best fragments, or domain.CodeNotFound if there is no such datastore or the caller
+	// Search returns a datastore's best fragments, or domain.CodeNotFound if the datastore does not exist or the caller
 	// in ctx may not query it.
 	Search func(ctx context.Context, datastoreID string, q Query) ([]domain.Fragment, error)
 

@@ -22,7 +22,7 @@ const (
 	typeJSON = "application/json"
 )
 
-// tikaHello serves GET /tika, which clients call to see whether the server is running.
+// tikaHello serves GET /tika, which clients call to check whether the server is running.
 func (h *Handler) tikaHello(c *gin.Context) error {
 	return h.writeText(c, "This is Sluice. PUT a file here to get its text, as from Apache Tika's server.\n")
 }
@@ -66,7 +66,7 @@ func (h *Handler) tikaRecursive(c *gin.Context) error {
 	return h.writeJSON(c, []map[string]any{tikaObject(file)})
 }
 
-// accepted returns the media type for the response. It is `preferred` if the client accepts that, and otherwise the
+// accepted returns the media type for the response. It is `preferred` if the client accepts that; otherwise it is the
 // last supported type in the Accept header. Quality values are ignored, because Tika's clients don't send them.
 func accepted(accept, preferred string) (string, error) {
 	if strings.TrimSpace(accept) == "" {
@@ -113,7 +113,7 @@ func tikaObject(file converted) map[string]any {
 	return o
 }
 
-// tikaTime formats a time for Tika's clients. A plain date becomes that day's first second.
+// tikaTime formats a time for Tika's clients. A date without a time becomes the first second of that day.
 func tikaTime(text string) string {
 	if len(text) == len("2006-01-02") {
 		return text + "T00:00:00Z"

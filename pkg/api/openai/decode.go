@@ -25,7 +25,7 @@ const maxIgnored = 20
 
 // Decode decodes a request's JSON body into `into`, a pointer to a struct. Field names are case-sensitive. Fields the
 // struct doesn't have are ignored and listed in IgnoredHeader, because OpenAI's clients may send parameters newer than
-// this service. null counts as absent unless the field's type implements json.Unmarshaler, which should return
+// this service. A null field counts as absent unless the field's type implements json.Unmarshaler, which should return
 // domain.Invalid errors.
 func Decode(c *gin.Context, into any) error {
 	object, err := BodyOf(c)

@@ -8,12 +8,12 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// Kind is a kind of object in OpenAI's API. There, an object's id is its id in Sluice, preceded by Prefix.
+// Kind is a kind of object in OpenAI's API. There, an object's id is its id in Sluice with Prefix prepended.
 type Kind struct {
 	Prefix string
 	Name   string // for error messages
 	// Field is the name of the parameter that contains the id. If it is set, an id without the prefix is an invalid
-	// parameter, as in OpenAI's API. If it is "", such an id counts as the id of an object that doesn't exist.
+	// parameter, as in OpenAI's API. If it is "", such an id is treated as that of a nonexistent object.
 	Field string
 }
 
@@ -29,8 +29,8 @@ var (
 // ID returns an object's id for OpenAI's clients.
 func (k Kind) ID(id string) string { return k.Prefix + id }
 
-// Parse returns an object's id in Sluice; `text` is the id with or without the prefix. It returns domain.CodeInvalid or
-// domain.CodeNotFound for anything else; see Field.
+// Parse returns an object's id in Sluice. `text` is the id with or without the prefix. For anything else, Parse returns
+// domain.CodeInvalid or domain.CodeNotFound; see Field.
 func (k Kind) Parse(text string) (string, error) {
 	id, prefixed := strings.CutPrefix(text, k.Prefix)
 	switch {
@@ -51,7 +51,7 @@ func (k Kind) NotFound(text string) error {
 // Length of an id without its prefix.
 const idLength = len("01900000-0000-7000-8000-000000000000")
 
-// BareID returns an id without its kind's prefix, and any other text unchanged.
+// BareID returns an id without its kind's prefix, and any other string unchanged.
 func BareID(text string) string {
 	if n := len(text) - idLength; n > 0 && domain.ValidID(text[n:]) {
 		return text[n:]

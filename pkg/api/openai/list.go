@@ -9,8 +9,8 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// Page says which page of a list a client requests. It begins after the object whose id is After, or ends before the
-// one whose id is Before; either may be "".
+// Page says which page of a list a client requests. The page begins after the object with the id After or ends before
+// the object with the id Before; either may be "".
 type Page struct {
 	Limit     int
 	Ascending bool // oldest first

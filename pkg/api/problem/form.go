@@ -9,7 +9,7 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// Form is the format of an endpoint's errors: this API's or another protocol's.
+// Form is the format of an endpoint's errors, either this API's or another protocol's.
 type Form int
 
 // Error formats.
@@ -74,8 +74,8 @@ func Refuse(w http.ResponseWriter, code domain.Code, detail string) {
 	writeProblem(w, "", &domain.Error{Code: code, Message: detail})
 }
 
-// statusFor returns an error's status for other protocols' clients: 401 for a missing or invalid key, and 403 for a
-// valid key without permission. This API uses 403 for all of these.
+// statusFor returns an error's status for clients of other protocols: 401 for a missing or invalid key, and 403 for a
+// valid key without permission. This API uses 403 in all of these cases.
 func statusFor(e *domain.Error) int {
 	if e.Code == domain.CodeUnauthorized && !errors.Is(e, ErrForbidden) {
 		return http.StatusUnauthorized

@@ -1,6 +1,6 @@
-// Package problem turns errors into responses in the format of the endpoint's protocol (RFC 9457, OpenAI, or JSON-RPC),
-// with a code, a status and a message without secrets. It does not depend on routes or handlers; pkg/api and the
-// packages below it may import it.
+// Package problem converts errors to responses in the format of the endpoint's protocol (RFC 9457, OpenAI, or
+// JSON-RPC), with a code, a status and a message without secrets. It does not depend on routes or handlers; pkg/api and
+// the packages below it may import it.
 package problem
 
 import (
@@ -23,7 +23,7 @@ import (
 // CodeMethod means that the path does not allow the method. It is the only code specific to HTTP.
 const CodeMethod domain.Code = "METHOD_NOT_ALLOWED"
 
-// statuses maps each code to its HTTP status and its title.
+// statuses maps each code to its HTTP status and title.
 var statuses = map[domain.Code]struct {
 	status int
 	title  string
@@ -70,7 +70,7 @@ func MissingKey() error {
 
 // IsClientGone reports whether the error occurred only because the client disconnected. Once ctx is done, that includes
 // internal errors and unavailability, because engines return various errors when cancelled. It excludes errors that
-// blame the request: the server also cancels ctx when a client is too slow, and such a client must be told why.
+// blame the request: the server also cancels ctx when a client is too slow, and such a client must be told the reason.
 func IsClientGone(ctx context.Context, err error) bool {
 	if ctx.Err() == nil {
 		return false
@@ -82,7 +82,8 @@ func IsClientGone(ctx context.Context, err error) bool {
 // StatusClientClosed is the status recorded in metrics if the client disconnects before the response.
 const StatusClientClosed = 499
 
-// Explain converts any error to one that clients may see, without secrets or internal causes, and logs what it hides.
+// Explain converts any error to one that clients may see, without secrets or internal causes, and logs anything it
+// hides.
 func Explain(ctx context.Context, log *slog.Logger, secrets domain.Secrets, err error) *domain.Error {
 	var e *domain.Error
 	var tooLarge *http.MaxBytesError
@@ -152,7 +153,7 @@ func writeProblem(w http.ResponseWriter, instance string, e *domain.Error) {
 	WriteAs(w, st.status, st.title, instance, e)
 }
 
-// WriteAs sends an error in this API's format, but with this status and title instead of the code's own.
+// WriteAs sends an error in this API's format, but with the given status and title instead of the code's own.
 func WriteAs(w http.ResponseWriter, status int, title, instance string, e *domain.Error) {
 	write(w, "application/problem+json", status, Problem{
 		Type: "about:blank", Title: title, Status: status, Detail: e.Message, Instance: instance, Error: e.Code, Errors: e.Fields,

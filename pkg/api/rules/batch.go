@@ -13,12 +13,12 @@ import (
 // Maximum length of an upserted document's name in characters. Longer names are shortened.
 const maxDocumentName = 500
 
-// batchFields maps operation ids to the field that contains the batch. In these operations, a faulty item is rejected
-// alone, and the other items are accepted.
+// batchFields maps operation ids to the field that contains the batch. In these operations, only the faulty items are
+// rejected; the others are accepted.
 var batchFields = map[string]string{"UpsertDocuments": "documents"}
 
 // CleanBatch repairs harmless faults in a batch, adding a warning about each change to the item's result in `items`.
-// `parsed` are the faults found while parsing the body, and `faults` are those that remain. `field` is empty if the
+// `parsed` holds the faults found while parsing the body, and `faults` the ones that remain. `field` is empty if the
 // operation has no batch or the batch is not an array.
 func CleanBatch(operationID string, body map[string]any, parsed []domain.FieldError) (
 	field string, items []jsonbody.Item, faults []domain.FieldError,
@@ -35,7 +35,7 @@ func CleanBatch(operationID string, body map[string]any, parsed []domain.FieldEr
 		warn := func(path, format string, args ...any) {
 			items[i].Warnings = append(items[i].Warnings, domain.FieldError{Field: path, Message: fmt.Sprintf(format, args...)})
 		}
-		// Don't repair custom ids: without the NUL characters, a custom id might equal another document's.
+		// Don't repair custom ids. Without its NUL characters, a custom id might equal another document's.
 		exact := []string{at + ".custom_id", at + ".metadata.custom_id"}
 		list[i] = jsonbody.RemoveNUL(item, at, exact, func(path string) {
 			cleaned[path] = true
@@ -52,7 +52,7 @@ func CleanBatch(operationID string, body map[string]any, parsed []domain.FieldEr
 	return field, items, jsonbody.WithoutNULFaults(parsed, cleaned)
 }
 
-// GroupFaults rejects a document whose custom id belongs to a web site or an archive. inMetadata says that the custom
+// GroupFaults rejects a document whose custom id belongs to a web site or an archive. inMetadata means that the custom
 // id was sent as metadata.
 func GroupFaults(n int, inMetadata bool, group domain.Datasource) []domain.FieldError {
 	field := "custom_id"

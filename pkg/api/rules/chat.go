@@ -8,7 +8,7 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// chatRule rejects chat completion parameters that would change the answer but that agents don't support. It ignores
+// chatRule rejects chat completion parameters that would change the answer but are not supported by agents. It ignores
 // mere hints (seed, metadata, service_tier, reasoning_effort …).
 func chatRule(body map[string]any) []domain.FieldError {
 	faults := append(visitorFaults("user", body["user"]), jsonbody.FilterFaults(body)...)
@@ -49,7 +49,7 @@ func chatRule(body map[string]any) []domain.FieldError {
 
 const omitAdvice = "leave it out"
 
-// refusals are the fields that chatRule rejects.
+// refusals lists the fields that chatRule rejects.
 var refusals = []struct {
 	field  string
 	isSet  func(v any) bool
@@ -115,7 +115,7 @@ func messageFaults(at string, message map[string]any) []domain.FieldError {
 	return faults
 }
 
-// MessageText returns a message's text. The content is a string, or a list of parts that become one line each.
+// MessageText returns a message's text. The content is either a string or a list of parts, which become one line each.
 func MessageText(content any) string {
 	switch content := content.(type) {
 	case string:

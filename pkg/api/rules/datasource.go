@@ -85,7 +85,7 @@ func createDatasourceRule(body map[string]any) []domain.FieldError {
 	return faults
 }
 
-// addressNames are other services' names for a page's address.
+// addressNames lists other services' names for a page's address.
 var addressNames = []string{"url", "uri", "link", "address"}
 
 // misplacedAddress returns a fault for each field that seems to hold a page's or site's address under a wrong name. It
@@ -123,7 +123,7 @@ func addressFault(address string) string {
 	return ""
 }
 
-// planRule checks constraints on a request for a site's plan that the OpenAPI document cannot express.
+// planRule checks constraints on a request to plan a site's crawl that the OpenAPI document cannot express.
 func planRule(body map[string]any) []domain.FieldError {
 	config, _ := body["config"].(map[string]any)
 	if config == nil {

@@ -65,7 +65,7 @@ func CustomIDFaults(body map[string]any, places ...string) []domain.FieldError {
 	return nil
 }
 
-// textAt returns the text in a field or nested field, or "" if it is missing or not a text.
+// textAt returns the string in a field or nested field, or "" if it is missing or not a string.
 func textAt(body map[string]any, place string) string {
 	outer, inner, nested := strings.Cut(place, ".")
 	if nested {

@@ -1,5 +1,5 @@
-// Package sse writes server-sent events (HTML standard, section 9.2) so that clients receive every character in the
-// text. It does not depend on the events' content; pkg/api may import it.
+// Package sse writes server-sent events (HTML standard, section 9.2) in such a way that clients receive every character
+// of the text. It does not depend on the events' content; pkg/api may import it.
 package sse
 
 import (
@@ -12,12 +12,12 @@ import (
 	"time"
 )
 
-// contentType names the charset even though server-sent events are always UTF-8. Otherwise Python's requests and other
-// clients decode text as ISO 8859-1, HTTP's old default.
+// contentType specifies the charset even though server-sent events are always UTF-8. Otherwise Python's requests and
+// other clients decode the text as ISO 8859-1, HTTP's old default.
 const contentType = "text/event-stream; charset=utf-8"
 
-// Stream writes server-sent events. It sends the HTTP header with the first event or heartbeat; until then an error can
-// be sent as a plain HTTP error. It is safe for concurrent use.
+// Stream writes server-sent events. It sends the HTTP header with the first event or heartbeat; until then, an error
+// can be sent as a plain HTTP error. It is safe for concurrent use.
 type Stream struct {
 	w       http.ResponseWriter
 	control *http.ResponseController
@@ -109,8 +109,8 @@ func (e *Stream) silentFor() time.Duration {
 	return time.Since(e.last)
 }
 
-// KeepAlive writes a comment whenever the stream has been idle for the interval, so it's never silent for more than
-// twice the interval. `stop` ends this after waiting for any comment being written.
+// KeepAlive writes a comment whenever the stream has been idle for the interval, so the stream is never silent for more
+// than twice the interval. `stop` stops it and waits for any comment being written.
 func (e *Stream) KeepAlive(interval time.Duration) (stop func()) {
 	done, ended := make(chan struct{}), make(chan struct{})
 	go func() {

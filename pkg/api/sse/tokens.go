@@ -5,12 +5,12 @@ import (
 	"unicode/utf8"
 )
 
-// TokenWriter sends text as it arrives, so that clients receive every character.
+// TokenWriter sends text as it arrives, in such a way that clients receive every character.
 //
 // The most popular client library drops a line break at the start of an event's data, so no event may start with one.
-// But text may start with a line break after the text before it has been sent. The writer therefore always holds back
-// the last character and sends it with any line breaks that follow. This delays the text by one character, and only for
-// clients that may use this library.
+// But new text may start with a line break after the text before it has already been sent. The writer therefore always
+// holds back the last character and sends it along with any line breaks that follow. This delays the text by one
+// character, and only for clients that may use this library.
 type TokenWriter struct {
 	Send     func(text string) error
 	Buffer   bool   // whether the client may use this library
@@ -46,8 +46,8 @@ func (t *TokenWriter) sendAll(text string) error {
 	return nil
 }
 
-// SplitPiece splits a piece that clients would mistake for a protocol marker, such as [DONE]. Clients join the two
-// parts again.
+// SplitPiece splits a piece of text that clients would mistake for a protocol marker, such as [DONE]. Clients join the
+// two parts again.
 func SplitPiece(piece string) []string {
 	switch {
 	case piece == "":

@@ -1,5 +1,5 @@
 // Package transfer reads request bodies and writes long responses within size and time limits. Bodies must arrive at a
-// minimum rate; for responses, the time limit applies to each write. The package doesn't depend on the content; pkg/api
+// minimum rate. For responses, the time limit applies to each write. The package doesn't depend on the content; pkg/api
 // and the packages below it may import it.
 package transfer
 
@@ -63,7 +63,7 @@ func Read(w http.ResponseWriter, r *http.Request, limit int64, timeout time.Dura
 	return raw, nil
 }
 
-// RefuseEncoded rejects compressed or otherwise encoded bodies, because the limits would only apply to the encoded
+// RefuseEncoded rejects compressed or otherwise encoded bodies, because the limits would apply only to the encoded
 // size.
 func RefuseEncoded(r *http.Request) error {
 	if r.ContentLength == 0 {
@@ -77,9 +77,9 @@ func RefuseEncoded(r *http.Request) error {
 	return nil
 }
 
-// ExpectBody sets the deadline for reading the request's body: pauses may last at most timeout, and n bytes may take at
-// most timeout plus n/MinRate seconds. The returned request lifts the deadline once its body has been read to the end.
-// If the request is rejected earlier, the deadline limits how long the server waits for the remaining body.
+// ExpectBody sets the deadline for reading the request's body. No pause may be longer than timeout, and n bytes may
+// take at most timeout plus n/MinRate seconds. The returned request removes the deadline once its body has been read to
+// the end. If the request is rejected earlier, the deadline limits how long the server waits for the remaining body.
 func ExpectBody(w http.ResponseWriter, r *http.Request, timeout time.Duration) *http.Request {
 	if r.ContentLength == 0 {
 		return r
@@ -92,7 +92,7 @@ func ExpectBody(w http.ResponseWriter, r *http.Request, timeout time.Duration) *
 	return r
 }
 
-// ReadError converts an error from reading a body, telling the client's errors from the service's.
+// ReadError converts an error from reading a body, distinguishing client errors from service errors.
 func ReadError(err error, timeout time.Duration) error {
 	var tooLarge *http.MaxBytesError
 	var ours *domain.Error
@@ -106,7 +106,7 @@ func ReadError(err error, timeout time.Duration) error {
 	}
 }
 
-// TimedWriter returns a writer whose time-out applies to each write. The whole response may take any amount of time.
+// TimedWriter returns a writer that applies the time-out to each write. There is no limit on the whole response.
 func TimedWriter(w http.ResponseWriter, timeout time.Duration) io.Writer {
 	return deadlineWriter{w, http.NewResponseController(w), timeout}
 }

@@ -12,8 +12,8 @@ import (
 	"net/http"
 )
 
-// FormDigest hashes a multipart form: the names, file names, types and contents of its parts, in order. It leaves out
-// the boundary, because clients choose a new one for each request. The zero value is ready for use.
+// FormDigest hashes a multipart form: the names, file names, types and contents of its parts, in order. It ignores the
+// boundary, because clients choose a new one for each request. The zero value is ready for use.
 type FormDigest struct {
 	parts hash.Hash // of one line per finished part; nil before the first part ends
 
@@ -21,7 +21,7 @@ type FormDigest struct {
 	hash   hash.Hash
 }
 
-// Add adds a part. The caller must read the part to its end through the returned reader before adding the next one.
+// Add adds a part. Before adding the next part, the caller must read this one to the end through the returned reader.
 func (d *FormDigest) Add(p *multipart.Part) io.Reader {
 	d.finishPart()
 	d.header, d.hash = fmt.Sprintf("%q %q %q", p.FormName(), p.FileName(), p.Header.Get("Content-Type")), sha256.New()

@@ -13,8 +13,8 @@ const (
 	lingerBytes = 64 << 20
 	serverDrain = 256 << 10 // body bytes that net/http's server reads even without Linger
 
-	// Limits for a client with a valid key, which may need minutes to send a file. Pauses may last at most
-	// patientPause; apart from that, the body must arrive at MinRate.
+	// Limits for a client with a valid key, which may need minutes to send a file. No pause may be longer than
+	// patientPause, and the body must arrive at MinRate.
 	patientTime  = 2 * time.Minute
 	patientPause = 5 * time.Second
 
@@ -22,9 +22,9 @@ const (
 )
 
 // Linger lets a client that is still sending a large body read the response to its rejected request. Many clients send
-// everything before they read, and lose the response if the connection is closed earlier. Call Linger first, then write
-// the response, then call the returned function, which drains the body for a limited time. For a client with a valid
-// key, `limit` is the maximum body size, and Linger drains up to twice that. Otherwise `limit` is 0.
+// everything before they read, and they lose the response if the connection is closed earlier. Call Linger first, then
+// write the response, then call the returned function, which drains the body for a limited time. For a client with a
+// valid key, `limit` is the maximum body size, and Linger drains up to twice that. Otherwise `limit` is 0.
 func Linger(w http.ResponseWriter, r *http.Request, limit int64) (after func()) {
 	sent, ok := r.Context().Value(sentKey).(*sentBody)
 	if !ok {
@@ -37,8 +37,8 @@ func Linger(w http.ResponseWriter, r *http.Request, limit int64) (after func()) 
 // read. The zero value is ready for use.
 type Lingerer struct{ clients atomic.Int64 }
 
-// Linger is like the Linger function. If too many clients are lingering already, the connection is closed at once, and
-// the returned function does nothing.
+// Linger is like the Linger function. If too many clients are already lingering, it makes the server close the
+// connection at once, and the returned function does nothing.
 func (l *Lingerer) Linger(w http.ResponseWriter, r *http.Request) (after func()) {
 	if r.Body == nil || r.Body == http.NoBody || r.ContentLength >= 0 && r.ContentLength <= serverDrain {
 		return func() {}

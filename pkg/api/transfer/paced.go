@@ -19,7 +19,7 @@ type pace struct {
 	timeout, total time.Duration
 }
 
-// deadline returns the time by which more of the body must have arrived.
+// deadline returns the time by which more of the body must arrive.
 func (p pace) deadline(now time.Time, received int64) time.Time {
 	deadline := now.Add(p.timeout)
 	if slow := p.began.Add(p.timeout + time.Duration(float64(received)/MinRate*float64(time.Second))); slow.Before(deadline) {

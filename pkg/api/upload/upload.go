@@ -1,4 +1,4 @@
-// Package upload reads a multipart form with a file, within limits, stores the file temporarily and reports every fault
+// Package upload reads a multipart form with a file within limits, stores the file temporarily and reports every fault
 // in the form. It does not depend on datasources; pkg/api may import it.
 package upload
 
@@ -38,7 +38,7 @@ const (
 	maxNameChars  = 500
 )
 
-// HeadBytes is how many bytes at the start of a file are used to detect its type.
+// HeadBytes is the number of bytes at the start of a file that are used to detect its type.
 const HeadBytes = 4 << 10
 
 // MaxCustomID is the maximum length of a custom id in characters.
@@ -151,7 +151,7 @@ func (f *Form) receive(parts *multipart.Reader, o Options, digest *transfer.Form
 	}
 }
 
-// receivePart reads one part of the form. Its content is read from `content`, not from `part` directly.
+// receivePart reads one part of the form. It reads the part's content from `content`, not directly from `part`.
 func (f *Form) receivePart(part *multipart.Part, content io.Reader, o Options) error {
 	file, fields := cmp.Or(o.File, "file"), o.Fields
 	if fields == nil {
@@ -294,8 +294,8 @@ func (f *Form) readMetadata() {
 // pairPattern matches name=value, the notation of forms and shells.
 var pairPattern = lazyregexp.New(`^\s*([\pL\pN_.-]{1,100})\s*=\s*([^=]*)$`)
 
-// pairsAsJSON converts team=ops or team=ops,year=2026 to a JSON object for an error message. For other texts, it
-// returns "".
+// pairsAsJSON converts team=ops or team=ops,year=2026 to a JSON object for an error message. It returns "" for any
+// other text.
 func pairsAsJSON(text string) string {
 	const limit = 20 // maximum number of pairs in the message
 	object := map[string]any{}
@@ -358,7 +358,7 @@ func (f *Form) Head() ([]byte, error) {
 	return head[:n], nil
 }
 
-// CheckArchive rejects a file that isn't a ZIP archive. It looks only at the first bytes. The detected type isn't used,
+// CheckArchive rejects a file that isn't a ZIP archive. It checks only the first bytes. The detected type isn't used,
 // because it may have been derived from the names of files in the archive.
 func (f *Form) CheckArchive(name string) error {
 	head, err := f.Head()
@@ -368,7 +368,7 @@ func (f *Form) CheckArchive(name string) error {
 	return err
 }
 
-// CheckType rejects a file whose type belongs to none of the formats.
+// CheckType rejects a file whose type is not one of the supported formats.
 func CheckType(name, mimeType string, formats []format.Format) error {
 	labels := make([]string, len(formats))
 	for i, f := range formats {

@@ -19,21 +19,21 @@ import (
 
 const promptField = "prompt"
 
-// shared are the fields with the same meaning in completions and chat completions.
+// shared lists the fields that mean the same in completions and chat completions.
 var shared = []string{
 	"model", "max_tokens", "temperature", "top_p", "presence_penalty", "frequency_penalty", "stop", "stream", "stream_options", "user", "n", "logit_bias",
 	"conversationId", "filters", "store",
 }
 
-// refused maps unsupported fields to the values that are accepted because they have no effect. Other values would have
-// to change the answer, so they are rejected.
+// refused maps unsupported fields to the values that are accepted because they have no effect. Any other value would
+// have to change the answer and is therefore rejected.
 var refused = map[string][]any{
 	"suffix": {""}, "echo": {false}, "best_of": {1.0}, "logprobs": {},
 }
 
-// Translate converts a completion's body to a chat completion's. It also returns the unknown fields' names and the
-// faults in fields that only completions have. The fields shared with chat completions are checked later, as part of
-// the chat completion.
+// Translate converts a completion's body to a chat completion's. It also returns the names of unknown fields and the
+// faults in fields that only completions have. Fields shared with chat completions are checked later, as part of the
+// chat completion.
 func Translate(body map[string]any) (chat map[string]any, unknown []string, faults []domain.FieldError) {
 	chat = map[string]any{}
 	for _, name := range shared {

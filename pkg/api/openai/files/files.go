@@ -207,7 +207,7 @@ func (h *handler) list(c *gin.Context) error {
 }
 
 // find returns the file whose id is in the request's path. The id may also belong to a datasource that wasn't created
-// from a File; find then returns that datasource, and a File describing it.
+// from a File. In that case, find returns that datasource and a File describing it.
 func (h *handler) find(c *gin.Context) (f domain.File, d domain.Datasource, err error) {
 	ctx, caller := access.CallerOf(c)
 	id, err := openai.File.Parse(c.Param("id"))
@@ -282,7 +282,7 @@ func (h *handler) content(c *gin.Context) error {
 	if transfer.IsHead(ctx) {
 		return nil
 	}
-	// If the content cannot be read to its end, abort the connection, so that no client mistakes a truncated file for a
+	// If the content cannot be read to the end, abort the connection, so that no client mistakes a truncated file for a
 	// complete one.
 	if _, err := io.Copy(transfer.TimedWriter(c.Writer, h.WriteTimeout), content); err != nil {
 		if !problem.IsClientGone(ctx, err) {
@@ -293,7 +293,7 @@ func (h *handler) content(c *gin.Context) error {
 	return nil
 }
 
-// setHeaders sets the headers for a file's content. They keep browsers from running scripts in it.
+// setHeaders sets the headers for a file's content. They keep browsers from running scripts in the file.
 func setHeaders(header http.Header, f domain.File) {
 	header.Set("Content-Type", upload.HeaderType(f.Original.MIMEType))
 	header.Set("Content-Length", strconv.FormatInt(f.Original.Size, 10))

@@ -48,8 +48,8 @@ func (d *documents) UnmarshalJSON(raw []byte) error {
 	return nil
 }
 
-// texts returns each document's text: for an object, the values of `fields`. Several fields go on a line each, prefixed
-// with their names, as Cohere's models expect.
+// texts returns each document's text. For an object, that is the values of `fields`. If there are several, each goes on
+// its own line, prefixed with the field's name, as Cohere's models expect.
 func (d documents) texts(fields []string) ([]string, error) {
 	if len(fields) == 0 {
 		fields = []string{"text"}
@@ -90,7 +90,7 @@ func (d document) echo() any {
 	return d.fields
 }
 
-// blank returns the index of the first text that is empty or only white space, or -1 if there is none.
+// blank returns the index of the first text that is empty or consists only of white space, or -1 if there is none.
 func blank(texts []string) int {
 	return slices.IndexFunc(texts, func(text string) bool { return strings.TrimSpace(text) == "" })
 }

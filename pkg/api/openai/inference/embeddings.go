@@ -27,7 +27,7 @@ type embeddingRequest struct {
 	Input      inputs `json:"input"`
 	Encoding   string `json:"encoding_format"`
 	Dimensions *int   `json:"dimensions"`
-	// InputType is for models that embed queries and documents differently. It's an extension found in Cohere's and
+	// InputType is for models that embed queries and documents differently. It's an extension used in Cohere's and
 	// other APIs.
 	InputType string `json:"input_type"`
 }
@@ -119,8 +119,8 @@ func (h *Handler) vectors(ctx context.Context, caller access.Caller, model embed
 	return vectors, nil
 }
 
-// checkDimensions returns an error if the model can't produce vectors with this many dimensions. If it isn't known yet
-// how many the model itself produces, checkDimensions accepts any number.
+// checkDimensions returns an error if the model can't produce vectors with this many dimensions. If the model's own
+// number of dimensions isn't known yet, checkDimensions accepts any number.
 func checkDimensions(m embed.Model, wanted *int) error {
 	switch {
 	case wanted == nil || m.Dimensions == 0 || *wanted == m.Dimensions:
@@ -159,8 +159,8 @@ type embeddingItem struct {
 	Embedding any    `json:"embedding"` // numbers, or base64 of little-endian float32 values
 }
 
-// writeEmbeddings sends the response. It encodes one vector at a time, because all of them as text would take several
-// times the memory of the vectors.
+// writeEmbeddings sends the response. It encodes one vector at a time, because the text for all of them would take
+// several times as much memory as the vectors.
 func (h *Handler) writeEmbeddings(c *gin.Context, model string, vectors [][]float32, inBase64 bool, tokens int) {
 	c.Header("Content-Type", "application/json")
 	c.Status(http.StatusOK)

@@ -54,7 +54,7 @@ type Deps struct {
 	WriteTimeout time.Duration
 }
 
-// Handler serves the models. It is safe for concurrent use.
+// Handler serves requests to the models. It is safe for concurrent use.
 type Handler struct {
 	Deps
 	requests *admission.Gate
@@ -70,8 +70,8 @@ func New(d Deps) *Handler {
 	}
 }
 
-// Endpoints returns the handler's endpoints. They need a key that can read the workspace, because a key for a single
-// agent may be embedded in a web page, whose visitors must not be able to use the models.
+// Endpoints returns the handler's endpoints. They require a key that can read the workspace. A key for a single agent
+// may be embedded in a web page, whose visitors must not be able to use the models.
 func (h *Handler) Endpoints() []openai.Endpoint {
 	endpoint := func(id, path string, serve func(*gin.Context) error) openai.Endpoint {
 		return openai.Endpoint{ID: id, Method: http.MethodPost, Path: path, Scope: domain.ScopeRead, Body: openai.JSON, Serve: serve}
@@ -103,8 +103,8 @@ func (h *Handler) embedTexts(ctx context.Context, flow string, e embed.Embedder,
 	if purpose != embed.Query {
 		return e.Embed(ctx, texts, purpose)
 	}
-	// Models prefer queries to passages. Embed a large list of queries in small groups, one request at a time, so that
-	// searches wait for at most one group.
+	// Models prioritise queries over passages. Embed a large list of queries in small groups, one request at a time, so
+	// that searches wait for at most one group.
 	vectors := make([][]float32, 0, len(texts))
 	for piece := range pieces(texts, maxPiece) {
 		slot, ok := h.queries.Enter(ctx, flow)
@@ -121,8 +121,8 @@ func (h *Handler) embedTexts(ctx context.Context, flow string, e embed.Embedder,
 	return vectors, nil
 }
 
-// Maximum total size of a group's texts in bytes, except that a single text may be larger. A transformer embeds such a
-// group in one batch.
+// Maximum total size of a group's texts in bytes. A single text may be larger. A transformer embeds such a group in one
+// batch.
 const maxPiece = 2 << 10
 
 // pieces yields the texts in order, in groups of at most `size` bytes. A longer text forms a group of its own.

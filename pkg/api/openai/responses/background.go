@@ -28,8 +28,8 @@ const (
 	maxHeld      = 64 << 20 // total bytes of input for all queued and running responses
 )
 
-// Times for background responses. A dead process's unfinished responses count as failed once they haven't been renewed
-// for holdTime plus holdGrace.
+// Times for background responses. If a process dies, its unfinished responses count as failed once they haven't been
+// renewed for holdTime plus holdGrace.
 const (
 	holdTime  = 30 * time.Second
 	holdRenew = 5 * time.Second // also the longest delay before a cancellation in another process takes effect
@@ -201,7 +201,7 @@ func (r *run) executeGuarded(ctx context.Context, send func(steps ...events.Step
 	return r.execute(ctx, send)
 }
 
-// interrupted returns the outcome for a response that was cancelled or cut off by the process stopping.
+// interrupted returns the outcome for a response that was cancelled or cut short because the process is stopping.
 func (r *run) interrupted(done outcome, cause error) outcome {
 	done.err, done.response.Error = cause, nil
 	done.response.Status = domain.ResponseCancelled

@@ -11,7 +11,7 @@ import (
 
 // annotations returns an answer's citations. A citation's index is an offset in the text, in characters (Unicode code
 // points). If the answer has citation markers, the index is the marker's offset. Otherwise it is the end of the
-// sentence that the source supports.
+// sentence supported by the source.
 func (r *run) annotations(text string, a answer.Answer) []object.Annotation {
 	var out []object.Annotation
 	at, characters := 0, 0

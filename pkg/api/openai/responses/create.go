@@ -89,8 +89,8 @@ const (
 	lockWait  = 5 * time.Second // time limit for renewing or releasing it
 )
 
-// lock serialises a conversation's responses, because each must see the previous one's items. The caller must call
-// `release` exactly once.
+// lock serialises a conversation's responses, because each must see the items from the previous one. The caller must
+// call `release` exactly once.
 func (s *Service) lock(ctx context.Context, conversationID string) (release func(), err error) {
 	holder := s.NewID()
 	// Agent queries lock ids that callers choose, so a caller in another workspace could lock this conversation's id.
@@ -188,8 +188,8 @@ func (s *Service) checkModel(p params, d dialogue, isAgent bool) error {
 	return nil
 }
 
-// agent returns the agent that will answer, and whether the request's model is an agent in a workspace. For a chat
-// model, the result is an agent with default settings that exists only for this response.
+// agent returns the agent that will answer, and whether the model in the request is an agent in a workspace. If it is a
+// chat model, the result is an agent with default settings that exists only for this response.
 func (s *Service) agent(ctx context.Context, caller access.Caller, p params) (agent domain.Agent, isAgent bool, err error) {
 	if domain.ValidID(strings.ToLower(p.model)) {
 		agent, err = s.Backend.Agent(ctx, strings.ToLower(p.model))
@@ -231,8 +231,8 @@ func (s *Service) checkVisitor(p params) error {
 	return s.Backend.VisitorFault(p.maxTokens)
 }
 
-// checkVisitorDialogue applies checkVisitor's rules to stored items: those that the input refers to and the
-// conversation's earlier items.
+// checkVisitorDialogue applies checkVisitor's rules to stored items: those the input refers to, and the conversation's
+// earlier items.
 func checkVisitorDialogue(d dialogue) error {
 	switch {
 	case d.instructions != "":
@@ -270,8 +270,8 @@ func (s *Service) selectStores(ctx context.Context, caller access.Caller, agent 
 	return nil
 }
 
-// Maximum number of tokens of earlier messages to send to a chat model. It is so high that in practice the model's
-// context window is the limit.
+// Maximum number of tokens from earlier messages to send to a chat model. It is so high that the model's context window
+// is the limit in practice.
 const maxChatHistory = 1 << 20
 
 // newRequest returns the question for the answerer.
@@ -294,7 +294,7 @@ func newRequest(agent domain.Agent, isAgent bool, p params, d dialogue) answer.R
 	return r
 }
 
-// newResponse returns the response as it is before any output has been generated.
+// newResponse returns the response in its state before any output has been generated.
 func newResponse(id string, now time.Time, agent domain.Agent, p params) object.Response {
 	r := object.Response{
 		ID: id, Object: "response", CreatedAt: now.Unix(), Status: domain.ResponseInProgress, Background: p.background,

@@ -66,8 +66,7 @@ func message(field, role, text string, content []any) item {
 	}}
 }
 
-// readItem reads an item. If the item has no type, it is a reference if it has an id but no role, and otherwise a
-// message.
+// readItem reads an item. An item without a type is a reference if it has an id but no role; otherwise it is a message.
 func readItem(o jsonbody.Object, field string) item {
 	kind := short(o, "type")
 	if kind == "" && o.Has("id") && !o.Has("role") {

@@ -60,7 +60,7 @@ type params struct {
 	summary      *string
 }
 
-// parameters are the request fields that have an effect or are echoed. Other fields are ignored and listed in a
+// parameters lists the request fields that have an effect or are echoed. Other fields are ignored and listed in a
 // response header, because OpenAI's clients may send parameters newer than this service.
 var parameters = []string{
 	"background", "conversation", "frequency_penalty", "include", "input", "instructions", "max_output_tokens", "max_tool_calls", "metadata",
@@ -243,7 +243,7 @@ func readInclude(o jsonbody.Object) bool {
 	return results
 }
 
-// queryInclude is checkInclude for a query string. Clients repeat the parameter or write include[].
+// queryInclude is checkInclude for a query string. Clients either repeat the parameter or write include[].
 func queryInclude(c *gin.Context) (results bool, err error) {
 	query := c.Request.URL.Query()
 	return checkInclude(append(query["include"], query["include[]"]...))

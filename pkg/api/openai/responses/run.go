@@ -76,8 +76,8 @@ func (p *progress) searched(r *run, query string, found []domain.Fragment) error
 	return p.add(events.Step{Kind: events.Searched, Item: &done})
 }
 
-// execute generates the response. `send` receives the steps from InProgress to the last output. It is nil if the
-// response isn't streamed.
+// execute generates the response. `send` receives the steps from InProgress to the last piece of output. It is nil if
+// the response isn't streamed.
 func (r *run) execute(ctx context.Context, send func(steps ...events.Step) error) outcome {
 	p := &progress{send: send}
 	begin := []events.Step{{Kind: events.InProgress}}

@@ -1,8 +1,8 @@
 // Package responses implements OpenAI's Responses API and Conversations API.
 //
 // To create a response, the service answers the last message in the input, treating the messages before it as the
-// conversation so far. The model is an agent or a chat model. Responses are kept for Retention and can be continued and
-// streamed again.
+// conversation so far. The model is an agent or a chat model. Responses are kept for Retention; until then, they can be
+// continued and streamed again.
 package responses
 
 import (
@@ -40,9 +40,9 @@ type Store interface {
 	Unlock(ctx context.Context, conversationID, holder string) error
 }
 
-// Backend answers questions. pkg/api implements it using the rules for all its endpoints.
+// Backend answers questions. pkg/api implements it with the same rules that apply to its other endpoints.
 type Backend interface {
-	// Agent returns the agent whose id a request sends as its model, if the caller may query it.
+	// Agent returns the agent whose id the request names as its model, if the caller may query it.
 	Agent(ctx context.Context, id string) (domain.Agent, error)
 	// Datastore returns one of the workspace's datastores.
 	Datastore(ctx context.Context, workspaceID, id string) (domain.Datastore, error)
@@ -59,7 +59,7 @@ type Backend interface {
 	Sources(sources []domain.Fragment) ([]byte, error)
 }
 
-// Ask answers a question. The texts passed to emit, joined together, are the answer.
+// Ask answers a question. The pieces of text passed to emit add up to the answer.
 type Ask func(ctx context.Context, r answer.Request, emit func(text string) error) (answer.Answer, error)
 
 // Retention is how long responses are kept before the sweeper deletes them.

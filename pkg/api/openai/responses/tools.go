@@ -69,8 +69,8 @@ func readTools(o jsonbody.Object) (t tools) {
 	return t
 }
 
-// shownTool returns a tool as it appears in responses. Fields that a function omitted become null, because clients
-// expect them.
+// shownTool returns a tool as it appears in responses. Fields omitted from a function become null, because clients
+// expect them to be present.
 func shownTool(tool jsonbody.Object) json.RawMessage {
 	fields := maps.Clone(tool.Fields())
 	if fields["type"] == toolFunction {

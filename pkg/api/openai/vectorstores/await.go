@@ -7,12 +7,12 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// awaitTime is how long a request that adds a file waits for it to be processed. OpenAI's clients poll for the status
-// anyway, but thanks to the wait, programs that don't poll can search small files at once.
+// awaitTime is how long a request that adds a file waits for the file to be processed. OpenAI's clients poll for the
+// status anyway, but thanks to the wait, programs that don't poll can search small files at once.
 const awaitTime = time.Second
 
-// maxAwaited is the maximum number of unfinished files in a vector store for a request to wait. With more, waiting
-// would only slow down the caller.
+// maxAwaited is the maximum number of unfinished files a vector store may have for a request to wait. With more of
+// them, waiting would only slow down the caller.
 const maxAwaited = 4
 
 // await calls `change` to add or change a file and waits for a limited time until the file is processed.

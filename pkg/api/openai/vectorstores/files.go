@@ -96,7 +96,7 @@ type newFile struct {
 	ChunkingStrategy *strategy      `json:"chunking_strategy"`
 }
 
-// check checks the fields. `prefix` precedes their names in errors.
+// check validates the fields. `prefix` is prepended to their names in errors.
 func (f newFile) check(faults *openai.Faults, prefix string) catalog.NewFile {
 	return catalog.NewFile{
 		FileID: fileID(faults, prefix+"file_id", f.FileID), Attributes: attributesOf(faults, prefix+"attributes", f.Attributes),
@@ -269,7 +269,7 @@ func (h *handler) content(c *call) error {
 	if err := admit.OpenStream(c.gin, c.ws); err != nil {
 		return err
 	}
-	// Read the first chunks before the response begins, so that an unavailable index is reported as an error.
+	// Read the first chunks before the response begins, so that an error can be reported if the index is unavailable.
 	chunks, err := h.Chunks.Chunks(c.ctx, d, 0, contentPage)
 	if err != nil {
 		return err

@@ -117,7 +117,7 @@ func (h *handler) search(c *call) error {
 	return c.reply(out)
 }
 
-// searchRequest checks and converts a search body. The caller must set the query and the datastore.
+// searchRequest validates and converts a search body. The caller must set the query and the datastore.
 func (h *handler) searchRequest(body searchBody) (r retrieve.Request, threshold float64, err error) {
 	var faults openai.Faults
 	switch n := len(body.Query); {
@@ -183,7 +183,7 @@ func rewritten(query string) []string {
 	return out
 }
 
-// best merges fragments found by several queries: at most `limit`, best first, each passage only once.
+// best merges fragments found by several queries. It returns at most `limit`, best first, with each passage only once.
 func best(found []domain.Fragment, queries, limit int) []domain.Fragment {
 	if queries < 2 {
 		return found

@@ -10,7 +10,7 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// counts are the numbers of files per status.
+// counts holds the number of files in each status.
 type counts struct {
 	InProgress int64 `json:"in_progress"`
 	Completed  int64 `json:"completed"`

@@ -30,7 +30,7 @@ func (w *Writer) end(r object.Response) error {
 		r = r.WithoutResults()
 	}
 	// If the process crashed, the client may already have received events with higher numbers. Those are not sent
-	// again, but the last event must be: give it a number that the client has not seen.
+	// again, but the last event must be, so give it a number that the client has not seen.
 	w.sequence = max(w.sequence, w.After+1)
 	return w.event(terminal(r.Status), func(h header) any { return responseEvent{h, r} })
 }

@@ -38,8 +38,7 @@ func final(background bool) object.Response {
 	}
 }
 
-// live returns the steps in which the response r would be streamed. `size` is called for the size of each piece of
-// output.
+// live returns the steps for streaming the response r. It calls `size` to get the size of each piece of output.
 func live(r object.Response, size func() int) []events.Step {
 	params := r
 	params.Status = domain.ResponseInProgress
@@ -117,7 +116,7 @@ func TestEventsComeInTheDocumentedOrder(t *testing.T) {
 	}
 }
 
-// A replay must have the same events as the first stream, whichever event it starts from.
+// A replay must have the same events as the first stream, no matter which event it starts from.
 func TestAReplayEqualsTheFirstStream(t *testing.T) {
 	t.Parallel()
 	random := rand.New(rand.NewPCG(1, 2))
@@ -144,7 +143,7 @@ func TestAReplayEqualsTheFirstStream(t *testing.T) {
 	}
 }
 
-// A crash may lose events that a client has already received, so the client asks for events after a number that the
+// A crash may lose events that a client has already received. The client then asks for events after a number that the
 // stored response never reaches. It must still get the last event.
 func TestTheLastEventIsAlwaysSent(t *testing.T) {
 	t.Parallel()

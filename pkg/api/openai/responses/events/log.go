@@ -18,7 +18,8 @@ type Log struct {
 	changed chan struct{} // closed when steps are added
 }
 
-// rest joins the pieces of an output item that Log.Add holds back, so even a great many of them need little memory.
+// rest joins the pieces of an output item that Log.Add holds back, so that even a huge number of them takes little
+// memory.
 type rest struct {
 	first  Step // the first piece
 	output Output

@@ -122,8 +122,7 @@ type pieces struct {
 	begun []bool // whether the steps so far contain a piece of the item
 }
 
-// next appends a step with the next `size` bytes of an output item. It ignores file searches and an index that is out
-// of range.
+// next appends a step with the next `size` bytes of an output item. It ignores file searches and out-of-range indexes.
 func (p *pieces) next(steps []Step, index, size int) []Step {
 	if index < 0 || index >= len(p.items) || p.items[index].Type == object.TypeFileSearchCall {
 		return steps

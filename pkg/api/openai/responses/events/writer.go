@@ -103,8 +103,8 @@ type header struct {
 	Sequence int    `json:"sequence_number"`
 }
 
-// event queues one event. `data` returns the event's content with the given header. Events up to number w.After are
-// skipped, because the client has asked to start after that event.
+// event queues one event. `data` returns the event's content with the given header. Events numbered w.After or lower
+// are skipped, because the client has asked to start after that event.
 func (w *Writer) event(name string, data func(header) any) error {
 	h := header{name, w.sequence}
 	w.sequence++
@@ -158,8 +158,8 @@ func (w *Writer) begin(item object.Item, call int) (index int, err error) {
 	return index, w.event("response.output_item.added", func(h header) any { return itemEvent{h, index, item} })
 }
 
-// find returns an output item's index, or -1 if there is no such item yet. `kind` is its type. `call` is a function
-// call's position among all function calls, and 0 for other types.
+// find returns an output item's index, or -1 if the item doesn't exist yet. `kind` is the item's type. `call` is a
+// function call's position among all function calls; it is 0 for other types.
 func (w *Writer) find(kind string, call int) int {
 	for i, o := range w.output {
 		if o.kind == kind && o.call == call {

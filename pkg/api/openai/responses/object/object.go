@@ -10,8 +10,8 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// Response is a Responses API object: the answer to a request, and the settings used. The fields after Metadata are
-// Sluice's own; OpenAI's clients ignore them.
+// Response is a Responses API object: the answer to a request, along with the settings used. The fields after Metadata
+// are Sluice's own; OpenAI's clients ignore them.
 type Response struct {
 	ID                 string                `json:"id"`
 	Object             string                `json:"object"` // always "response"
@@ -140,8 +140,8 @@ const inputMark = "i"
 // ResponsePrefix is the prefix of response ids.
 const ResponsePrefix = "resp_"
 
-// ResponseOf returns the id of the response that an input or output item belongs to, or "" if itemID is not such an
-// item's id.
+// ResponseOf returns the id of the response that an input or output item belongs to, or "" if itemID is not the id of
+// such an item.
 func ResponseOf(itemID string) string {
 	_, rest, _ := strings.Cut(itemID, "_")
 	id, index, ok := strings.Cut(rest, "_")
@@ -151,7 +151,7 @@ func ResponseOf(itemID string) string {
 	return ResponsePrefix + id
 }
 
-// Item is an output item: a message, a file search or a function call. Its JSON form contains only its type's fields.
+// Item is an output item: a message, a file search or a function call. Its JSON contains only the fields for its type.
 type Item struct {
 	Type   string `json:"type"`
 	ID     string `json:"id"`
