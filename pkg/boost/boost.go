@@ -1,4 +1,4 @@
-// Package boost implements boosts: rules that raise or lower a document's score by its metadata, such as its age,
+// Package boost implements boosts: rules that raise or lower a document's score based on its metadata, such as its age,
 // popularity or team. See docs/retrieval.md.
 package boost
 
@@ -47,11 +47,11 @@ type Boost struct {
 	Factor float64
 	// HalfLifeDays applies to Recency: a document this many days old gets half of the boost.
 	HalfLifeDays float64
-	// Pivot applies to Number: a document with value v gets the share v/(v+Pivot) of the boost. Pivot is 0 if Max is
+	// Pivot applies to Number: a document with value v gets the fraction v/(v+Pivot) of the boost. Pivot is 0 if Max is
 	// set.
 	Pivot float64
-	// Max applies to Number: a document with value v gets the share ln(1+v)/ln(1+Max) of the boost, at most 1. Max is 0
-	// if Pivot is set.
+	// Max applies to Number: a document with value v gets the fraction ln(1+v)/ln(1+Max) of the boost, at most 1. Max
+	// is 0 if Pivot is set.
 	Max float64
 	// Values applies to Value: a document with one of these values gets the whole boost, and any other document gets
 	// none.
@@ -98,8 +98,8 @@ func (b Boost) Scorer(now time.Time) Scorer {
 }
 
 // FactorFor returns the factor for a document with these values for the boost's metadata key. If there are several
-// values, the value with the largest share of the boost counts. If the boost can't use one of the values, FactorFor
-// fails with a *TypeError.
+// values, the one that earns the largest fraction of the boost counts. If the boost can't use one of the values,
+// FactorFor fails with a *TypeError.
 func (s Scorer) FactorFor(values []filter.Value) (float64, error) {
 	var share float64
 	for _, v := range values {
@@ -112,7 +112,7 @@ func (s Scorer) FactorFor(values []filter.Value) (float64, error) {
 	return 1 + (s.Factor-1)*share, nil
 }
 
-// share returns the share of the boost, from 0 to 1, for a document with the value v. It returns false if v has the
+// share returns the fraction of the boost, from 0 to 1, for a document with the value v. It returns false if v has the
 // wrong type for the boost.
 func (s Scorer) share(v filter.Value) (float64, bool) {
 	switch s.Type {
@@ -147,7 +147,7 @@ type TypeError struct {
 	Value filter.Value
 }
 
-// Error implements error. The message has no subject: callers put the boost's field in front of it.
+// Error implements error. The message has no subject, so callers prefix it with the boost's field.
 func (e *TypeError) Error() string {
 	uses := map[Type]string{
 		Recency: "a recency boost needs dates such as 2026-01-31",

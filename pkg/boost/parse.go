@@ -110,7 +110,7 @@ func (p *parser) key(b *Boost, v any, field string) {
 	b.Key = key
 }
 
-// Bounds on Pivot and Max. Within these bounds, a document's share of the boost is always finite.
+// Bounds on Pivot and Max. Within these bounds, a document's fraction of the boost is always finite.
 const (
 	minScale = 1e-9
 	maxScale = 1e15
