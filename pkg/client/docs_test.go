@@ -28,7 +28,7 @@ func block(t *testing.T, heading, language string) string {
 }
 
 // pythonExample is a command that runs the Python example with a file and two questions. The second question refers to
-// the first. The example's output must contain the texts in pythonSays.
+// the first. The example's output must contain the strings in pythonSays.
 var (
 	pythonExample = []string{
 		"python3", "docs/examples/client.py", "testdata/documents/aurora-x2-manual.pdf",

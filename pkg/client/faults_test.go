@@ -39,8 +39,8 @@ func (w *waits) option() client.Option {
 	})
 }
 
-// lossyServer starts a proxy for the service. For requests where `lose` returns true, the service does the work, but
-// the proxy drops the connection instead of responding.
+// lossyServer starts a proxy for the service. If `lose` returns true for a request, the service processes it, but the
+// proxy drops the connection instead of responding.
 func lossyServer(t *testing.T, lose func(*http.Request) bool) string {
 	t.Helper()
 	behind, err := url.Parse(os.Getenv("SLUICE_URL"))
@@ -363,7 +363,8 @@ func stream(c *client.Client) error {
 	return err
 }
 
-// watch watches a datastore. Its error lists the ids of deleted datasources and the error that ended the watch.
+// watch watches a datastore. It returns an error that lists the ids of deleted datasources and wraps the error that
+// ended the watch.
 func watch(c *client.Client) error {
 	changes, err := c.WatchDatastore(context.Background(), "s")
 	if err != nil {
