@@ -239,7 +239,7 @@ func (t *tab) do(what string, steps ...chromedp.Action[chromedp.Void]) {
 	}
 }
 
-// said returns the page's text, for error messages.
+// said returns the page's text, for use in error messages.
 func (t *tab) said() string {
 	ctx, cancel := context.WithTimeout(t.ctx, 5*time.Second)
 	defer cancel()

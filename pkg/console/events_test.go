@@ -61,7 +61,7 @@ func TestLostEventsAreCaughtUp(t *testing.T) {
 	var store struct{ ID string }
 	s.call(http.MethodPost, "/datastores", map[string]any{"name": "Letters"}, &store)
 	n := 0
-	// add adds texts with idempotency keys. The service derives the texts' ids from these keys, so the ids do not show
+	// add adds texts with idempotency keys. The service derives the texts' ids from these keys, so the ids don't reveal
 	// the order in which the texts were added.
 	add := func(names ...string) (ids []string) {
 		for _, name := range names {

@@ -32,7 +32,7 @@ func askInChat(e *embedded) *tab {
 	return c
 }
 
-// lowContrasts is a JavaScript function that returns the names of those parts of the chat whose text has too little
+// lowContrasts is a JavaScript function that returns the names of the parts of the chat whose text has too little
 // contrast.
 const lowContrasts = `() => {
 	const root = document.querySelector('sluice-chat').shadowRoot;

@@ -13,7 +13,7 @@ import (
 	"github.com/sluice/sluice/pkg/config"
 )
 
-// terminal records what the starting service prints for its user.
+// terminal records what the service prints for its user while it starts.
 type terminal struct {
 	mu   sync.Mutex
 	text bytes.Buffer
