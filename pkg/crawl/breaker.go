@@ -109,7 +109,7 @@ func (b *breaker) succeeded(host, page string, now time.Time) {
 	}
 }
 
-// inconclusive ends a probe without a result.
+// inconclusive ends a probe that gave no clear result.
 func (b *breaker) inconclusive(host string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()

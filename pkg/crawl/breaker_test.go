@@ -233,8 +233,8 @@ func TestFetch_pauses_a_host_depending_on_its_responses(t *testing.T) {
 	}
 }
 
-// fetchEach fetches a page. While the previous request or a probe by the breaker still occupies the host's slot, it
-// tries again.
+// fetchEach fetches a page. It retries while the host's slot is still occupied by the previous request or by one of the
+// breaker's probes.
 func fetchEach(t *testing.T, c *Crawler, page string) error {
 	t.Helper()
 	for {

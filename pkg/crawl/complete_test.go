@@ -37,7 +37,7 @@ func TestDiscover_reports_whether_a_sitemap_is_complete(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			c := local(t, func(o *Options) { o.MaxPages = 100_000; o.MaxPages = cmp.Or(tc.limit, o.MaxPages) })
-			// A site configured by its sitemap alone has the sitemap as its root.
+			// If a site is configured with only a sitemap, its root is the sitemap's address.
 			at := s.At(tc.path)
 			d, links, err := discover(t, c, domain.CrawlSpec{Sitemap: at, Site: &domain.SiteScope{Root: at}})
 			if err != nil || d.Complete != tc.complete || len(links) < tc.found || d.Scope.Root != s.URL() {

@@ -28,7 +28,7 @@ type Options struct {
 	MaxBody int64
 	// MaxSitemapBytes is the maximum decompressed size of a sitemap. Default: 50 MiB, as specified by sitemaps.org.
 	MaxSitemapBytes int64
-	// Sitemaps limits the total of one site's sitemaps.
+	// Sitemaps limits all of a site's sitemaps together.
 	Sitemaps sitemap.Limits
 	// Timeout is the time limit for a fetch with all its redirects. It excludes the wait for a slot at the host.
 	// Default: 60 s.
@@ -48,13 +48,13 @@ type Options struct {
 	MaxWait time.Duration
 	// MaxPages is the maximum number of pages to take from a site's sitemaps during discovery. Default: 10,000.
 	MaxPages int
-	// Renderer renders pages that are empty until their scripts have run. Default: none; such pages then fail with an
-	// error that asks for a browser.
+	// Renderer renders pages that are empty until their scripts have run. Default: none. Such pages then fail with an
+	// error saying that a browser is needed.
 	Renderer Renderer
 	// TempDir is the directory for bodies larger than 1 MiB. Default: the system's temporary directory.
 	TempDir string
 	// Proxy is the address of a proxy for all requests: http, https or socks5, optionally with user and password. The
-	// address guard also applies to the servers behind it. Default: no proxy.
+	// address guard also applies to the servers reached through it. Default: no proxy.
 	Proxy *url.URL
 	// Resolver resolves host names. Default: the system's resolver.
 	Resolver *net.Resolver
@@ -107,8 +107,8 @@ func New(opts Options) *Crawler {
 	return c
 }
 
-// Close ends running fetches with ErrClosed, waits for them and closes all connections. It may be called more than
-// once. The bodies of returned pages stay readable.
+// Close aborts running fetches with ErrClosed, waits for them to return and closes all connections. It may be called
+// more than once. The bodies of returned pages stay readable.
 func (c *Crawler) Close() {
 	c.mu.Lock()
 	c.cancel(ErrClosed)

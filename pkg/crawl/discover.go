@@ -18,8 +18,8 @@ import (
 
 // Discovery is the result of Discover.
 type Discovery struct {
-	// Complete means that all sitemaps were read to the end and none is a feed, because feeds list only new pages. If
-	// it is true, a known page that no sitemap lists no longer belongs to the site.
+	// Complete means that all sitemaps were read to the end and none of them is a feed, since feeds list only new
+	// pages. If it is true, a known page that no sitemap lists no longer belongs to the site.
 	Complete bool
 	// Follow means that the site has no sitemap: only the root was emitted, and links must be followed from there.
 	Follow bool
@@ -33,8 +33,8 @@ type Discovery struct {
 	Sitemaps int
 	// Refused counts the rejected addresses by reason.
 	Refused map[scope.Refusal]int
-	// Problems describes, for display, the sitemaps that couldn't be read although at least one other could. Pages
-	// missing from the list may then still exist.
+	// Problems describes, for display, any sitemaps that couldn't be read when at least one other could. If there are
+	// any, pages missing from the results may still exist.
 	Problems []string
 }
 
@@ -152,7 +152,7 @@ type discovery struct {
 	batch   []domain.Link
 }
 
-// errPageLimit stops reading sitemaps at the page limit.
+// errPageLimit stops reading sitemaps once the page limit is reached.
 var errPageLimit = errors.New("enough pages")
 
 // readGiven reads the sitemap specified by the caller.

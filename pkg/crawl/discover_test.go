@@ -77,7 +77,7 @@ func TestDiscover_of_the_example_site(t *testing.T) {
 	}
 }
 
-// crawlAll fetches the root and then the page for every new link, like the job stream.
+// crawlAll fetches the root and then the page for every new link, as the job stream would.
 func crawlAll(t *testing.T, c *Crawler, root string) map[string]string {
 	t.Helper()
 	d, queue, err := discover(t, c, domain.CrawlSpec{URL: root})

@@ -70,8 +70,8 @@ func isNotFoundText(s string) bool {
 var notFoundPath = lazyregexp.New(`(?i)404|not-?_?found`)
 
 // isNotFound reports whether the page is a soft 404, i.e. title and heading say that the page does not exist and there
-// is little other text. If the address has "404" in a path with several segments, the page is an article about missing
-// pages instead.
+// is little other text. If the address has "404" in a path with several segments, the page is taken for an article
+// about missing pages instead.
 func (p *pageReader) isNotFound(final *url.URL) bool {
 	switch {
 	case p.signs.letters > maxNotFoundLetters || !isNotFoundText(p.title):

@@ -17,10 +17,10 @@ import (
 	"golang.org/x/net/dns/dnsmessage"
 )
 
-// zone maps each name, with its final dot, to the answers of the test's DNS server. Each answer is a list of records.
-// The first query of a type gets the first answer, the second query gets the second, and so on. After the last answer,
-// every query gets that one again. A record is an address, or another name for a CNAME. The record "truncated"
-// truncates the answer over UDP, which forces a retry over TCP.
+// zone maps each name, including its trailing dot, to the responses of the test's DNS server. Each response is a list
+// of records. The first query of a type gets the first response, the second query gets the second, and so on. Once all
+// have been used, the last one is repeated. A record is an IP address, or a name for a CNAME. The record "truncated"
+// truncates the response over UDP, which forces a retry over TCP.
 type zone map[string][][]string
 
 // names is a DNS server for UDP and TCP.

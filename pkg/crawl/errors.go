@@ -59,7 +59,7 @@ func checkURL(g guard.Guard, u *url.URL) error {
 	return nil
 }
 
-// ErrNoText means that a file such as a picture has no text, so it wasn't downloaded.
+// ErrNoText means that a file contains no text, for example because it is an image, so it wasn't downloaded.
 var ErrNoText = errors.New("no text")
 
 func noTextError(u, media string) *Error {

@@ -18,7 +18,7 @@ import (
 // PageRequest specifies a fetch.
 type PageRequest struct {
 	URL string
-	// ETag and LastModified are the validators of the last fetch. The request is conditional if either is set.
+	// ETag and LastModified are the validators from the last fetch. The request is conditional if either is set.
 	ETag         string
 	LastModified string
 	// WantLinks requests the page's links within Scope. If Scope is nil, the fetch returns no links.

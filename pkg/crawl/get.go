@@ -25,8 +25,8 @@ type retrieval struct {
 	limit   int64       // maximum size of the body in bytes
 	anyType bool
 	html    func(root *html.Node) // receives each parsed page; may be nil
-	// redirectOf returns the address that an HTML page redirects to, or nil if the page has its own content. With a nil
-	// redirectOf, no HTML page counts as a redirect.
+	// redirectOf returns the address that an HTML page redirects to, or nil if the page has its own content. If
+	// redirectOf is nil, no HTML page counts as a redirect.
 	redirectOf func(header http.Header, at *url.URL) *url.URL
 }
 

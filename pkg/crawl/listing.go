@@ -108,7 +108,7 @@ const (
 )
 
 // looksLikeSitemap reports whether an entry in a list of pages looks like another sitemap. `already` is the number of
-// earlier entries in the list that did.
+// earlier entries in the list that looked like one.
 func (d *discovery) looksLikeSitemap(e sitemap.Entry, already int) bool {
 	if e.Feed || e.Alternate || already >= maxMaybe || d.misses >= maxMisses {
 		return false
@@ -261,7 +261,7 @@ func (d *discovery) problem(format string, args ...any) {
 	}
 }
 
-// errLimitReached stops reading sitemaps at a limit, which Discovery.Problems names.
+// errLimitReached stops reading sitemaps once a limit is reached. Discovery.Problems names the limit.
 var errLimitReached = errors.New("the site's sitemaps together exceed a limit")
 
 // limitReached reports the limit as the first problem and returns errLimitReached.

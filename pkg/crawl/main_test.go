@@ -34,7 +34,8 @@ func serve(t testing.TB, h http.Handler) *httptest.Server {
 	return s
 }
 
-// routes starts a server with the given texts by path. It responds to other paths, including robots.txt, with 404.
+// routes starts a server that maps paths to response bodies. It responds to all other paths, including robots.txt, with
+// 404.
 func routes(t testing.TB, pages map[string]string) *httptest.Server {
 	t.Helper()
 	return serve(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

@@ -10,7 +10,7 @@ import (
 )
 
 const (
-	// Maximum number of bytes of a page's text to compare.
+	// Maximum number of bytes of a page's text to use for comparison.
 	maxPageText = 8 << 20
 	// Minimum number of words in the main text. If a page's main text has fewer words, the page is compared by its
 	// whole text.

@@ -38,7 +38,7 @@ func planSite(t *testing.T, s *crawltest.Site, spec domain.CrawlSpec) (map[strin
 	return got, sum
 }
 
-// decisionOf returns the decision that a plan must reach for an address if e is what a crawl must do with it.
+// decisionOf returns the decision that a plan must reach for an address whose expected result in a crawl is e.
 func decisionOf(e crawltest.Expectation) Decision {
 	switch {
 	case e.Outcome == crawltest.Synched:

@@ -138,8 +138,8 @@ func (p *plan) reportRejected() error {
 	return nil
 }
 
-// canonical returns a fetched page's canonical page, or nil if that is the page itself. A new canonical address is
-// added to the site at the same depth.
+// canonical returns a fetched page's canonical page, or nil if the page is its own canonical page. A new canonical
+// address is added to the site at the same depth.
 func (p *plan) canonical(it *planned) *planned {
 	at := it.result.page.Canonical
 	if at == "" || at == it.link.URL || domain.SameAddress(at, p.scope.Root) && !domain.SameAddress(it.link.URL, p.scope.Root) {
@@ -225,7 +225,7 @@ func (p *plan) exclude(it *planned, d Decision, reason, kind string) error {
 	return p.resume(it)
 }
 
-// resume judges the pages that were waiting for this one.
+// resume judges the pages that were waiting for this page.
 func (p *plan) resume(it *planned) error {
 	waiting := it.wait
 	it.wait, it.result = nil, planResult{} // no longer needed

@@ -74,8 +74,8 @@ func (p *politeness) maxWaitsOf(ctx context.Context) maxWaits {
 	return maxWaits{slot: p.maxWait, queue: maxQueueWait}
 }
 
-// acquire waits for a slot at the host. `delay` is the minimum interval between two requests that the host asks for. It
-// applies if it exceeds the configured interval. If the wait would be too long, acquire returns a deferred *Error. If
+// acquire waits for a slot at the host. `delay` is the minimum interval between requests that the host asks for; it
+// applies only if it exceeds the configured one. If the wait would be too long, acquire returns a deferred *Error. If
 // ctx is done first, it returns the context's error. The caller must call `release` once.
 func (p *politeness) acquire(ctx context.Context, host, u string, delay time.Duration) (release func(), err error) {
 	pace := p.pace
@@ -214,7 +214,7 @@ func (p *politeness) retryLater(ctx context.Context, host, reason string, after 
 }
 
 // failed counts a request that got an error status or no response (status 0). It returns how long the host is paused,
-// or 0 if only the page seems to fail.
+// or 0 if only the page seems to be failing.
 func (p *politeness) failed(ctx context.Context, rt http.RoundTripper, req *http.Request, reason string, status int) time.Duration {
 	host := req.URL.Host
 	held, suspect := p.breaker.fail(host, p.now())
@@ -271,7 +271,7 @@ func (p *politeness) pauseHost(ctx context.Context, host, reason string) time.Du
 	return d
 }
 
-// announcePause tells all crawlers about a pause. If it fails, each of the other crawlers notices the problem with its
+// announcePause tells all crawlers about a pause. If it fails, each of the other crawlers notices the problem on its
 // own next request to the host.
 func (p *politeness) announcePause(ctx context.Context, host string, until time.Time) {
 	if err := p.slots.Hold(ctx, host, until); err != nil {

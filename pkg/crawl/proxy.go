@@ -30,8 +30,8 @@ func newErrProxy(res *http.Response, now time.Time) errProxy {
 	return errProxy{status: res.StatusCode, retryAfter: after}
 }
 
-// isPermanent reports whether the proxy rejects this target permanently. Other statuses concern the proxy itself, such
-// as a wrong password or overload.
+// isPermanent reports whether the proxy rejects this target permanently. Other statuses indicate a problem with the
+// proxy itself, such as a wrong password or overload.
 func (e errProxy) isPermanent() bool {
 	switch e.status {
 	case http.StatusProxyAuthRequired, http.StatusRequestTimeout, http.StatusTooManyRequests:

@@ -214,8 +214,8 @@ func TestAccessBehindAProxyDependsOnTheCheckedLookup(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// A hostile DNS server changes its answers over time. The first ones are checked, and later ones must not change
-	// the result.
+	// A hostile DNS server changes its answers over time. Only the first answers are checked, so later ones must not
+	// change the result.
 	const public, private = "93.184.215.14", "10.0.0.7"
 	for name, test := range map[string]struct {
 		responses [][]string

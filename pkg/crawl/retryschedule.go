@@ -9,7 +9,7 @@ import (
 const (
 	// Maximum delay before a fetch tries again to get a slot.
 	maxRetryDelay = 10 * time.Minute
-	// Minimum interval between the retries of two fetches at a host that has no minimum delay between requests.
+	// Minimum interval between the retries of different fetches at a host that has no minimum delay between requests.
 	minRetryStep = 50 * time.Millisecond
 )
 

@@ -164,7 +164,7 @@ func isCode(n *html.Node) bool {
 	t, _, _ := strings.Cut(strings.ToLower(strings.TrimSpace(attr(n, "type"))), ";")
 	switch {
 	case t == "", t == "module", strings.HasSuffix(t, "javascript"), strings.HasSuffix(t, "ecmascript"):
-		// Loaders retype scripts that they defer, for example to "…-text/javascript", so any type with this ending
+		// Loaders retype scripts that they defer, for example to "…-text/javascript", so any type with this suffix
 		// counts.
 		return attr(n, "src") != "" || n.FirstChild != nil
 	}

@@ -15,14 +15,14 @@ type HostSlots interface {
 	// wait for HostSlot.Wait before sending the request. If no slot is free, nothing is reserved, and HostSlot.Wait is
 	// positive and says when to ask again.
 	Reserve(ctx context.Context, host string, pace domain.Pace, maxWait time.Duration) (domain.HostSlot, error)
-	// Hold blocks all slots at the host until the given time. It never shortens a hold.
+	// Hold blocks all slots at the host until the given time. It never shortens an existing hold.
 	Hold(ctx context.Context, host string, until time.Time) error
 }
 
 const (
 	maxHosts = 10_000
-	// Delay before another attempt if all slots are in use. Only a guess, because nobody knows when a request will
-	// finish.
+	// Delay before another attempt if all slots are in use. It is only a guess, because there is no way to know when a
+	// request will finish.
 	busyWait = 50 * time.Millisecond
 )
 

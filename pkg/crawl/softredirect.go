@@ -12,8 +12,8 @@ import (
 	"github.com/sluice/sluice/pkg/lazyregexp"
 )
 
-// Static sites can't send a redirect status, so they publish pages that redirect by a refresh (in HTML or a header) or
-// a script. Such a page counts as a redirect only if it has hardly any text. Otherwise the target is just a link.
+// Static sites can't send a redirect status, so they publish pages that redirect with a refresh (in HTML or a header)
+// or a script. Such a page counts as a redirect only if it has hardly any text. Otherwise the target is just a link.
 
 const (
 	// Maximum delay, in seconds, of a refresh that counts as a redirect. With a longer one, readers have time to read
@@ -25,7 +25,7 @@ const (
 	maxScriptTargets = 10
 )
 
-// refresh is a delayed redirect by a meta element or a Refresh header.
+// refresh is a delayed redirect from a meta element or a Refresh header.
 type refresh struct {
 	delay  int    // in seconds
 	target string // as written; "" if the page just reloads itself

@@ -14,7 +14,7 @@ import (
 )
 
 // transport sends requests. net/http rejects a whole response because of a single malformed header line, which browsers
-// ignore. In that case, transport repeats the request over a connection that drops malformed lines.
+// ignore. In that case, transport retries the request over a connection that drops malformed lines.
 type transport struct {
 	*http.Transport
 	tolerant func() *http.Transport

@@ -129,8 +129,8 @@ func (h *hop) store(req *http.Request, res *http.Response) error {
 	}
 }
 
-// recognise detects the kind of body from its first bytes. It fails for a kind without text, so that the remainder
-// isn't downloaded.
+// recognise detects a body's type from its first bytes. It fails for types without text, so that the rest isn't
+// downloaded.
 func (h *hop) recognise(req *http.Request, res *http.Response, body io.Reader) (io.Reader, error) {
 	br := bufio.NewReaderSize(body, content.HeadBytes)
 	head, err := br.Peek(content.HeadBytes)

@@ -24,7 +24,7 @@ const (
 	maxEncodings = 2
 	// Largest window in bytes that RFC 9659 allows in HTTP. The decoder may allocate this much.
 	maxZstdWindow = 8 << 20
-	// Number of bytes to examine in order to recognise a compressed body.
+	// Number of bytes to examine when looking for compression.
 	encodingHead = 512
 )
 

@@ -11,7 +11,7 @@ import (
 	"github.com/sluice/sluice/pkg/wordset"
 )
 
-// mediaExtensions are the extensions of pictures, films, sound, fonts and archives. Such files have no text, and sites
+// mediaExtensions are the extensions of images, video, audio, fonts and archives. Such files have no text, and sites
 // link to many of them, so links to them are not followed. The few pages with such an extension are fetched only if a
 // sitemap lists them.
 var mediaExtensions = wordset.Of(`.png .jpg .jpeg .gif .webp .avif .svg .ico .bmp .tif .tiff .heic .mp3 .mp4 .m4a .m4v .wav
@@ -73,7 +73,7 @@ func IsBinary(media string) bool {
 // archiveExtensions are the extensions of zip containers that are not documents.
 var archiveExtensions = wordset.Of(`.zip .jar .war .ear .apk .xpi .crx .whl .nupkg .vsix .ipa`)
 
-// HeadBytes is the number of leading bytes needed to recognise the kind of body.
+// HeadBytes is the number of leading bytes needed to recognise a body's type.
 const HeadBytes = 4 << 10
 
 // HoldsNoText reports whether a body certainly has no text, based on its type, first bytes and file names. If in doubt,

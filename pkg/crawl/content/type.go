@@ -99,7 +99,7 @@ func isDownload(media string) bool {
 	return false
 }
 
-// byName determines each name's format from its extension and returns the media type of the first format that `matches`
+// byName determines each name's format from its extension and returns the media type of the first one that `matches`
 // accepts. If there is none, it returns `otherwise`.
 func byName(matches func(*format.Format) bool, names []string, otherwise string) string {
 	for _, name := range names {

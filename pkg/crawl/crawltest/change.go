@@ -6,7 +6,7 @@ import (
 	"slices"
 )
 
-// Change gives n plain pages new texts and code words and returns their addresses.
+// Change gives n plain pages new text and new code words and returns their addresses.
 func (s *Site) Change(n int) []string {
 	return s.alter(n, func(p *page) { p.version++ })
 }

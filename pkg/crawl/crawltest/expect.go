@@ -69,7 +69,7 @@ type leftOut struct {
 	listed bool // the sitemap lists it too
 }
 
-// Expected returns the expected result for each address that a crawl encounters if it finds pages as `way` says.
+// Expected returns the expected result for each address that a crawl encounters when it finds pages in the given way.
 // Addresses of pages and errors are absolute and spelled as the crawler spells them. Addresses that must not be
 // followed are spelled as in the link. The result holds for the site's current state and a crawl limited by s.MaxDepth
 // and s.Exclude.

@@ -56,7 +56,7 @@ func (s *Site) addLinks(lab *page) {
 	}
 }
 
-// list adds a link to the sitemap as well: the one that the last call to refuse added to a page.
+// list also adds a link to the sitemap: the one that the last call to refuse added to a page.
 func (s *Site) list() { s.left[len(s.left)-1].listed = true }
 
 // shell adds a page whose text a script creates.

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// page is one of the site's addresses.
+// page is an address on the site.
 type page struct {
 	address string // path and query, normalised according to RFC 3986, without parameters that have no effect
 	text    string // seed for the text, shared by duplicates
@@ -95,8 +95,8 @@ func (s *Site) fact(p *page) string {
 	return fmt.Sprintf("The code word of %s is %s.", s.title(p), s.token(p))
 }
 
-// sentence returns a sentence from the page. Pages in another script are readable only if the crawler gets the charset
-// right.
+// sentence returns a sentence from the page. Pages in other scripts are readable only if the crawler uses the right
+// charset.
 func (s *Site) sentence(p *page) string {
 	if p.language != nil {
 		return p.language(s.token(p))

@@ -5,8 +5,8 @@ import (
 	"net/http"
 )
 
-// addRedirects adds redirects from addresses longer or shorter than their targets. Each page must be stored under the
-// target's address.
+// addRedirects adds redirects from addresses that are longer or shorter than their targets. Each page must be stored
+// under the target's address.
 func (s *Site) addRedirects(lab *page) {
 	hub := s.page(lab, "/lab/redirects/")
 	for i := range s.casesPerKind() {

@@ -1,4 +1,4 @@
-// Package crawltest provides a web site for testing crawlers. It has the features and faults of real sites: redirects
+// Package crawltest provides a web site for testing crawlers. It has the features and flaws of real sites: redirects
 // and loops, slow and failing pages, wrong charsets, compressed bodies and bombs, endless calendars, session ids,
 // duplicates, directives, documents, and sitemaps of every kind. The site is generated from a seed and served on
 // loopback. It records every request and knows the expected result for each address.
@@ -17,16 +17,16 @@ import (
 	"time"
 )
 
-// MinPages is the minimum number of pages. A smaller site would have no room for all special cases.
+// MinPages is the minimum number of pages. A smaller site could not contain all the special cases.
 const MinPages = 300
 
 // Options configure a Site. The zero value is a small site.
 type Options struct {
-	// Seed determines texts and links. Sites with equal options are identical.
+	// Seed determines the text and links. Sites with equal options are identical.
 	Seed uint64
-	// Pages is the number of pages that a crawl by links must store, including the root. A crawl by sitemap also finds
-	// a few pages that no page links to, and it misses a few pages that are not in the sitemap. Minimum and default:
-	// MinPages.
+	// Pages is the number of pages that a crawl that follows links must store, including the root. A crawl that reads
+	// the sitemap also finds a few pages that no page links to, and it misses a few pages that are not in the sitemap.
+	// Minimum and default: MinPages.
 	Pages int
 	// MaxDepth is the crawl depth in links from the root. Minimum: 4. Default: 5.
 	MaxDepth int
@@ -152,7 +152,7 @@ func (s *Site) Close() error {
 	return err
 }
 
-// URL returns the address of the site's root, with a final "/".
+// URL returns the address of the site's root, with a trailing "/".
 func (s *Site) URL() string { return s.At("/") }
 
 // At returns the address of a path on the site.

@@ -41,7 +41,7 @@ func (s *Site) addTraps(lab *page) {
 	s.refuse(agenda, "/agenda?date=2026-11-04", Trap)
 	far := "/calendar/9999/01"
 	s.refuse(hub, far, Trap)
-	// In an archive, past months with texts count as pages, but future months do not.
+	// In an archive, past months with entries count as pages, but future months do not.
 	back := s.page(hub, "/notes/2026/05/")
 	s.refuse(back, "/notes/2096/06/", Trap)
 	for m := 4; back.depth < s.opts.MaxDepth && m > 0; m-- {

@@ -18,7 +18,7 @@ type Allow struct {
 	domains  []string        // ".intranet.example", for all subdomains
 }
 
-// Maximum number of entries. It is limited because each is compared with every address that the crawler connects to.
+// Maximum number of entries. Each entry is compared with every address that the crawler connects to.
 const maxAllowed = 1_000
 
 // ParseAllow parses a list of addresses ("10.1.2.3", "fd00::7"), ranges ("10.1.0.0/16"), host names

@@ -112,7 +112,7 @@ var (
 )
 
 // checkIP rejects addresses outside the public internet. If an address embeds an IPv4 address, only the embedded
-// address matters.
+// address is checked.
 func (g Guard) checkIP(ip netip.Addr) error {
 	why := g.refusal(ip)
 	if why == "" {

@@ -166,8 +166,8 @@ func removeControls(s string) string {
 	return string(b)
 }
 
-// delayForm matches a Crawl-delay value: seconds, optionally with a unit or a decimal comma, which are nonstandard but
-// common.
+// delayForm matches a Crawl-delay value, which is a number of seconds. It also accepts a unit or a decimal comma, which
+// are nonstandard but common.
 var delayForm = lazyregexp.New(`(?i)^(\d*[.,]?\d+(?:e\+?\d+)?)\s*(ms|msecs?|milliseconds?|s|secs?|seconds?|m|min|mins|minutes?)?\.?$`)
 
 func delayOf(v string) time.Duration {

@@ -44,7 +44,7 @@ func cutOrigin(s string) (string, bool) {
 	return "/", true
 }
 
-// specificity returns the length of the rule's pattern, including a final "$". The longest matching rule wins.
+// specificity returns the length of the rule's pattern, including a trailing "$". The longest matching rule wins.
 func (r rule) specificity() int {
 	if r.end {
 		return len(r.pattern) + 1

@@ -16,7 +16,7 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// Refusal says, in words for users, why an address was rejected.
+// Refusal is the user-facing reason for rejecting an address.
 type Refusal string
 
 // Reasons for rejecting an address.
@@ -125,7 +125,8 @@ func (s *Scope) ResolveLink(base *weburl.Base, ref string, depth int) (string, R
 	return n, ""
 }
 
-// Resolved returns a reference for display: as an absolute address if it can be resolved, or else as written.
+// Resolved returns a reference in the form to display: as an absolute address if it can be resolved, and otherwise as
+// written.
 func Resolved(base *weburl.Base, ref string) string {
 	if u, err := base.Parse(ref); err == nil {
 		return u.String()

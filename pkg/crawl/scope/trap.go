@@ -155,7 +155,7 @@ var calendarParameters = wordset.Of(`next prev previous forward back vor zurueck
 
 // isCalendarLink reports whether a link belongs to an endless series of pages. The linking page and its target may
 // differ only in their dates. A calendar is endless in both directions. A journal or archive ends with its first and
-// last texts, so only links from the present into the future are rejected.
+// last entries, so only links from the present into the future are rejected.
 func isCalendarLink(from, to *url.URL, now time.Time) bool {
 	was, ok := dateOf(from, maxYear)
 	if !ok {

@@ -28,7 +28,7 @@ func (l Limits) withDefaults() Limits {
 	return l
 }
 
-// Budget is what remains of the limits during one discovery.
+// Budget is what is left of the limits during a discovery.
 type Budget struct {
 	Limits Limits
 	began  time.Time

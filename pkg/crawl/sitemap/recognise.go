@@ -11,7 +11,7 @@ import (
 	"github.com/sluice/sluice/pkg/crawl/weburl"
 )
 
-// HeadBytes is how much of a body is needed to tell a sitemap from a page.
+// HeadBytes is the number of leading bytes needed to tell a sitemap from a page.
 const HeadBytes = 4 << 10
 
 // IsList reports whether a body that starts with `head` is a sitemap or feed, possibly compressed, rather than a page.

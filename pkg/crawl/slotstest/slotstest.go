@@ -16,8 +16,8 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// Open returns HostSlots for n crawlers, which share their slots. Different calls share nothing. The slots use the
-// clock `now`, which moves only when a test advances it.
+// Open returns HostSlots for n crawlers that share slots with each other, but not with those from other calls. The
+// slots use the clock `now`, which moves only when a test advances it.
 type Open func(t *testing.T, now func() time.Time, n int) []crawl.HostSlots
 
 // Test runs all tests against the implementation.

@@ -12,7 +12,8 @@ import (
 	whatwg "github.com/nlnwa/whatwg-url/url"
 )
 
-// MaxBytes is the maximum length of an address in bytes. Longer ones are traps or data, and many servers reject them.
+// MaxBytes is the maximum length of an address in bytes. Longer addresses are traps or contain data, and many servers
+// reject them.
 const MaxBytes = 2_048
 
 // Maximum number of at signs in an address. The parser's running time grows with the square of this number, and no page
