@@ -58,7 +58,7 @@ func ReadDocuments(r io.Reader, each func(Document) error) error {
 }
 
 // ReadQuestions reads questions, one JSON object with _id and text per line. It also reads three fields that BEIR
-// doesn't have: "relevant" (ids of relevant documents), "answer" (a text that relevant fragments contain, or a list of
+// doesn't have: "relevant" (ids of relevant documents), "answer" (text that relevant fragments contain, or a list of
 // alternatives) and "filters" (an object). The id defaults to the line number. Duplicate ids and files without
 // questions are errors.
 func ReadQuestions(r io.Reader) ([]Question, error) {

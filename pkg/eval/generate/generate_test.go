@@ -38,7 +38,7 @@ func (l library) Chunks(_ context.Context, id string, each func(service.Chunk) e
 	return nil
 }
 
-// asker is a model that gets its answers from the function `answer` and records the prompts it receives.
+// asker is a model that answers by calling `answer` and records the prompts it receives.
 type asker struct {
 	mu     sync.Mutex
 	users  []string

@@ -15,7 +15,7 @@ import (
 	"github.com/sluice/sluice/pkg/eval/service"
 )
 
-// Limits on the work for one miss.
+// Limits on the work done to explain one miss.
 const (
 	maxDatasources = 5        // expected datasources to examine
 	maxChunks      = 20_000   // chunks to read from these datasources
@@ -27,7 +27,7 @@ const (
 // Reason says where an expected result was lost.
 type Reason string
 
-// Reasons, in the order of the steps from document to ranking.
+// Reasons, ordered by the stage at which they arise, from reading the document to ranking it.
 const (
 	NotInDatastore Reason = "not_in_datastore" // the datastore does not have the document
 	NotSearchable  Reason = "not_searchable"   // the document failed, was skipped or is not yet processed
@@ -38,7 +38,7 @@ const (
 	RankedLow      Reason = "ranked_low"       // both legs find it, but it ranks below the results that count
 )
 
-// Reasons returns all reasons, in the order of the steps from document to ranking.
+// Reasons returns all reasons, ordered by the stage at which they arise, from reading the document to ranking it.
 func Reasons() []Reason {
 	return []Reason{NotInDatastore, NotSearchable, NotExtracted, CutInTwo, FilteredOut, NotFound, RankedLow}
 }
@@ -158,7 +158,7 @@ func (r Result) Count() map[Reason]int {
 }
 
 // explain finds out why a case is a miss. It follows each expected document through the steps from the document to the
-// ranking. The returned reason is that for the document that got furthest.
+// ranking. It returns the reason for the document that got furthest.
 func explain(ctx context.Context, s Service, c compare.Case, o Options) (Miss, error) {
 	ids := slices.Sorted(maps.Keys(c.Of))
 	if len(ids) == 0 && len(c.Documents) > 0 {

@@ -8,7 +8,7 @@ import (
 	"github.com/sluice/sluice/pkg/eval/compare"
 )
 
-// Suggestion is a change that, according to a measurement, gives better results than the default.
+// Suggestion is a change that was measured to give better results than the default.
 type Suggestion struct {
 	Mode compare.Mode `json:"mode"` // or a setting of the datastore
 	Text string       `json:"text"` // the change and its measured effect, human-readable
@@ -96,7 +96,7 @@ func WriteSuggestions(w io.Writer, suggestions []Suggestion) error {
 	return err
 }
 
-// printable shortens long texts and replaces control characters, which could affect the terminal.
+// printable truncates long texts and replaces control characters, which could affect the terminal.
 func printable(text string) string {
 	return first(strings.Map(func(r rune) rune {
 		if r < ' ' || r == 0x7f {

@@ -22,7 +22,7 @@ type Service struct {
 	address, key string
 }
 
-// New returns a client of the service at an address like http://127.0.0.1:8080. The API key may be "" for public
+// New returns a client for the service at an address like http://127.0.0.1:8080. The API key may be "" for public
 // datastores. New sends no request.
 func New(address, key string) (*Service, error) {
 	return open(address, key, attempts, initialAttempts)
@@ -43,7 +43,7 @@ func open(address, key string, attempts, first int, options ...client.Option) (*
 	return s, nil
 }
 
-// WithoutRetries returns a client of the same service that doesn't retry, for callers that count a busy service's
+// WithoutRetries returns a client for the same service that doesn't retry, for callers that count a busy service's
 // rejections. The new client keeps up to `connections` idle connections and must be closed separately.
 func (s *Service) WithoutRetries(connections int) (*Service, error) {
 	transport := http.DefaultTransport.(*http.Transport).Clone()

@@ -18,7 +18,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// fake is a service that sends its answers one after another, one per request, and records the requests.
+// fake is a service that sends its answers in order, one per request, and records the requests.
 type fake struct {
 	mu      sync.Mutex
 	answers []answer
@@ -54,7 +54,7 @@ func (f *fake) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	_, _ = io.WriteString(w, a.body)
 }
 
-// asking returns a client of a service that sends the given answers.
+// asking returns a client for a service that sends the given answers.
 func asking(t *testing.T, answers ...answer) (*Service, *fake) {
 	t.Helper()
 	f := &fake{answers: answers}

@@ -65,7 +65,8 @@ func (s *Service) Settled(ctx context.Context, datastoreID string) error {
 }
 
 // Watch subscribes to changes in a datastore and returns once the subscription is active. The caller must then call the
-// returned function `changes`. It calls `each` for every changed datasource until the context is done or `each` fails.
+// returned `changes` function, which calls `each` for every changed datasource until the context is done or `each`
+// fails.
 func (s *Service) Watch(ctx context.Context, datastoreID string) (changes func(each func(Datasource) error) error, err error) {
 	news, err := s.client.WatchDatastore(ctx, datastoreID)
 	if err != nil {

@@ -23,7 +23,7 @@ const (
 	cleanup      = time.Minute
 )
 
-// Name of the temporary datastores.
+// Name given to the temporary datastores.
 const temporary = "sluice eval (temporary)"
 
 // Setting is a setting to try.
