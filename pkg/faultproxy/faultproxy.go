@@ -243,7 +243,7 @@ func (p *Proxy) pipe(l *link, to, from net.Conn) {
 	}
 }
 
-// delay waits for as long as the mode delays n bytes. It returns how many of these bytes may pass, or -1 if the
+// delay waits for as long as the current mode delays n bytes. It returns how many of these bytes may pass, or -1 if the
 // connection ends before any of them may. If `last` is true, the connection must be ended after the allowed bytes have
 // passed.
 func (p *Proxy) delay(l *link, n int) (allowed int, last bool) {
