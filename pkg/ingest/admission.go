@@ -11,7 +11,7 @@ const (
 	// ShortPerLong is how many short documents count as one long one. Short documents mostly wait for the disk, which
 	// can serve several in parallel, whereas long ones are CPU-bound.
 	ShortPerLong = 4
-	// Maximum text sizes of short, middle and long documents, in bytes. A short document weighs 1, a middle one 2, a
+	// Maximum text sizes of short, medium and long documents, in bytes. A short document weighs 1, a medium one 2, a
 	// long one ShortPerLong, and anything larger hugeWeight.
 	shortText  = 32 << 10
 	middleText = 64 << 10

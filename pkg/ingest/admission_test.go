@@ -25,7 +25,7 @@ func newAdmissionTest(t *testing.T, admission *Admission, ctx context.Context) *
 	return &admissionTest{t: t, admission: admission, ctx: ctx, reading: make(chan struct{}, 100), inside: make(chan func(), 100), failed: make(chan error, 100)}
 }
 
-// comes starts reading n documents that have `text` bytes of text each.
+// comes starts reading n documents with `text` bytes of text each.
 func (c *admissionTest) comes(n, text int) {
 	for range n {
 		go func() {

@@ -15,7 +15,7 @@ import (
 	"github.com/sluice/sluice/pkg/index/embedded"
 )
 
-// unitLength replaces countingEmbedder's vectors by vectors of length 1, so that a real index accepts them.
+// unitLength replaces countingEmbedder's vectors with unit vectors, so that a real index accepts them.
 type unitLength struct{ *countingEmbedder }
 
 func (u unitLength) Embed(ctx context.Context, texts []string, p embed.Purpose) ([][]float32, error) {

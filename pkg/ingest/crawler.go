@@ -24,8 +24,8 @@ type Web interface {
 	Discover(ctx context.Context, spec domain.CrawlSpec, emit func([]domain.Link) error) (crawl.Discovery, error)
 }
 
-// PageStore stores fetched pages. If an earlier attempt at the same job has already written the key, it fails with
-// originals.ErrExists.
+// PageStore stores fetched pages. Put returns originals.ErrExists if an earlier attempt at the same job has already
+// written the key.
 type PageStore interface {
 	Put(ctx context.Context, key string, r io.Reader, o originals.PutOptions) (domain.Original, error)
 }
@@ -37,8 +37,8 @@ type Crawler struct {
 	Events    Events
 	Measure   Measure
 	Now       func() time.Time
-	// MaxTries is the maximum number of fetch attempts if all errors are temporary. Default 20, which takes about two
-	// hours with the growing delays.
+	// MaxTries is the maximum number of fetch attempts if all errors are temporary. Default: 20, which takes about two
+	// hours with backoff.
 	MaxTries int
 	// Access decrypts a workspace's headers for a protected site. It is nil if this process has no key.
 	Access func(workspaceID string, a domain.SiteAccess) (*crawl.Access, error)

@@ -16,7 +16,7 @@ import (
 )
 
 // destination is an embedding model together with the places where a job stores this model's vectors. Each text is
-// embedded once for all of them.
+// embedded only once for all these places.
 type destination struct {
 	datastore string
 	model     string
@@ -87,7 +87,7 @@ func (i *Ingestor) continueWithout(ctx context.Context, job domain.Job, place do
 }
 
 // isUnchanged reports whether the job's only place already has the rows the job would write. `equal` says whether the
-// job has the same fingerprint as the previous version, so that it would write the same rows.
+// job has the same fingerprint as the previous version, which means that it would write the same rows.
 func isUnchanged(ctx context.Context, job domain.Job, equal bool, d *destination) (bool, error) {
 	p := job.Previous
 	if !equal || job.Force || job.Move != "" || len(job.Places) != 1 || p == nil || p.Place != job.Places[0] || p.Chunks <= 0 {
@@ -100,9 +100,9 @@ func isUnchanged(ctx context.Context, job domain.Job, equal bool, d *destination
 	return rows == p.Chunks, nil
 }
 
-// findGeneration returns the model's space that has the most rows from the given generation, with the number of those
-// rows. `dimensions` is the length of the model's vectors, or 0 if still unknown because a model server reports it only
-// with its first answer.
+// findGeneration returns the model's index space with the most rows from the given generation, and the number of those
+// rows. `dimensions` is the length of the model's vectors. It is 0 if not yet known, because a model server reports it
+// only in its first response.
 func findGeneration(ctx context.Context, idx Index, job domain.Job, model string, dimensions int, generation uint64) (space index.Space, rows int64, err error) {
 	spaces, err := idx.Spaces(ctx, job.DatastoreID)
 	if err != nil {

@@ -53,8 +53,8 @@ func (i *Ingestor) fingerprint(job domain.Job) (string, error) {
 	})
 }
 
-// scanFingerprint returns the fingerprint that a scan job for the same content has. If the previous version has this
-// fingerprint, a scan job has already read the content.
+// scanFingerprint returns the fingerprint that a scan job for the same content would have. If the previous version has
+// this fingerprint, a scan job has already read the content.
 func (i *Ingestor) scanFingerprint(job domain.Job) (string, error) {
 	job.Kind = domain.JobScan
 	return i.fingerprint(job)

@@ -41,7 +41,7 @@ type Extractor interface {
 // Chunker splits a document into chunks. Its errors are permanent.
 type Chunker interface {
 	Chunks(doc *domain.Document) ([]domain.Chunk, error)
-	// Version identifies everything other than the document that determines the chunks.
+	// Version identifies everything other than the document itself that affects the chunks.
 	Version() string
 }
 
@@ -108,11 +108,11 @@ func (i *Ingestor) logger() *slog.Logger {
 // content. This works only if the index has all of these rows.
 //
 // Documents with scanned pages are processed only by jobs of kind domain.JobScan. Any other job ends with
-// domain.EventPostponed, and a scan job follows. If only pictures within a document must be recognised, the job indexes
-// the other text first, so that it doesn't wait for the pictures; see postpones.
+// domain.EventPostponed, and a scan job follows. If only the pictures within a document contain text to recognise, the
+// job indexes the other text first, so that it doesn't wait for the pictures; see postpones.
 //
-// If the file is a ZIP archive, the job ends with domain.EventArchive. The archive's job stores the files in it and
-// reports them in events of type domain.EventDiscovered; see unpack.
+// If the file is a ZIP archive, the job ends with domain.EventArchive. An archive job then stores the archived files
+// and reports them in events of type domain.EventDiscovered; see unpack.
 //
 // If a place other than the first can't be written, Handle drops it after a few attempts. The final event names the
 // places that were written.
@@ -220,8 +220,8 @@ func (i *Ingestor) Handle(ctx context.Context, job domain.Job) error {
 
 // postpones reports whether to leave a document with pictures entirely to a scan job. Otherwise, this job indexes the
 // document's other text first. But if the text in the pictures is already searchable, a move or a repeated job must not
-// take it away from readers. And the text of a web page can't be compared with the previous version's text if the text
-// in its pictures is missing.
+// make it unsearchable. A web page's text also can't be compared with the previous version's while the text in its
+// pictures is missing.
 func postpones(job domain.Job, doc *domain.Document, scanFingerprint string) bool {
 	p := job.Previous
 	return len(doc.Unread) > 0 && (job.Move != "" || p != nil && (job.Type == domain.TypeWebPage || p.Fingerprint != "" && p.Fingerprint == scanFingerprint))

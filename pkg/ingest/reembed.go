@@ -9,8 +9,8 @@ import (
 	"github.com/sluice/sluice/pkg/lists"
 )
 
-// backgroundTexts is how many texts are embedded in the background before the next check whether the process is idle.
-// An in-process model embeds this many as one batch, on one CPU, in about 20 milliseconds.
+// backgroundTexts is the number of texts to embed in the background between checks for whether the process is idle. An
+// in-process model embeds this many as one batch, on one CPU, in about 20 milliseconds.
 const backgroundTexts = 2
 
 // reembed handles a job that moves content to another model in the same engine. It copies the active rows with new

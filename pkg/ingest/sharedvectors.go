@@ -5,9 +5,9 @@ import (
 	"sync"
 )
 
-// VectorCache is an LRU cache of vectors, so that a text such as a page footer in several of a datastore's documents is
-// embedded only once. Entries are keyed by a hash of the text. They aren't shared between datastores, because ingestion
-// speed would then reveal other tenants' content. VectorCache is safe for concurrent use.
+// VectorCache is an LRU cache of vectors, so that a text repeated across a datastore's documents, such as a page
+// footer, is embedded only once. Entries are keyed by a hash of the text. They aren't shared between datastores,
+// because ingestion speed would then reveal other tenants' content. VectorCache is safe for concurrent use.
 type VectorCache struct {
 	limit   int
 	mu      sync.Mutex

@@ -28,7 +28,8 @@ type Unpacking struct {
 }
 
 const (
-	// Maximum size of one event's paths in bytes. Each path occurs once, and JSON may make it six times longer.
+	// Maximum total size of the paths in one event, in bytes. Each path occurs once, and JSON may make it six times
+	// longer.
 	maxEventPaths = 96 << 10
 	stageUnpack   = "unpacking"
 )
@@ -97,7 +98,7 @@ func (i *Ingestor) unpack(ctx context.Context, job domain.Job, report reporter) 
 	return report.emit(ctx, ev)
 }
 
-// spool copies the archive to a temporary file, because its files are read in any order.
+// spool copies the archive to a temporary file, because unpacking needs random access.
 func (i *Ingestor) spool(ctx context.Context, job domain.Job) (_ *os.File, err error) {
 	body, err := i.take(ctx, job)
 	if err != nil {

@@ -134,7 +134,7 @@ type missingVector struct {
 	place   int // position in the batch
 }
 
-// fill sets the vectors that are still nil in `out`, for all texts that the earlier generation has vectors for.
+// fill replaces the nil vectors in `out` for all texts that have a vector in the earlier generation.
 func (s *vectorCache) fill(ctx context.Context, texts []string, out [][]float32) error {
 	if len(s.ordinals) == 0 {
 		return nil

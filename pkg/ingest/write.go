@@ -160,7 +160,7 @@ func EmbeddedText(context, text string) string {
 	return context + "\n" + text
 }
 
-// metadataOf returns a chunk's metadata, with the confidence of the recognition if any of its text came from a picture.
+// metadataOf returns a chunk's metadata, including the recognition confidence if any of its text came from a picture.
 func (w *writer) metadataOf(c domain.Chunk) map[string]any {
 	confidence, ok := w.document.Confidence(c.Page, c.Runs, c.Offset, len(c.Text))
 	if !ok {
