@@ -1,6 +1,6 @@
-// Package loadtest sends load to a running service over its HTTP API and measures latencies. If a rate is set, requests
-// start on schedule even if responses are slow (an open loop). Latency counts from the time a request was due, so it
-// includes waiting behind slow responses. See Gil Tene, "How NOT to Measure Latency".
+// Package loadtest puts load on a running service through its HTTP API and measures latencies. If a rate is set,
+// requests start on schedule even if responses are slow (an open loop). Latency is measured from the time a request was
+// due, so it includes waiting behind slow responses. See Gil Tene, "How NOT to Measure Latency".
 package loadtest
 
 import (
@@ -27,7 +27,7 @@ type Load struct {
 	// Clients is the maximum number of simultaneous requests. If a rate is set, due requests wait for a free client,
 	// and the wait counts as latency.
 	Clients int
-	// Warmup is how long to send requests before the measurement begins. For is the duration of the measurement.
+	// Warmup is how long to send requests before the measurement begins, and For is how long the measurement lasts.
 	Warmup, For time.Duration
 	// Grace is how long to wait for responses after the last request. Unanswered requests then count as failed.
 	Grace time.Duration

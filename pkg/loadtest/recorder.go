@@ -109,7 +109,7 @@ func shorten(text string) string {
 	return text
 }
 
-// describe returns a short description of the error, by which the report groups failures.
+// describe returns a short description of the error. The report groups failures by it.
 func describe(err error) string {
 	var refused *client.Error
 	switch {

@@ -127,7 +127,7 @@ func (u *Uploads) send(ctx context.Context, n int) (id string, err error) {
 }
 
 // waitFor arranges for the datasource's result to be sent to `settled` as soon as the result is known. The channel must
-// have room for one result.
+// have a buffer for one result.
 func (u *Uploads) waitFor(id string, settled chan<- result) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
