@@ -51,7 +51,7 @@ type Locator struct {
 }
 
 // DefaultTimeout is the default time limit for one call. Most calls take less than a tenth of a second, but large
-// originals must be transferred first and scanned pages recognised.
+// originals must be transferred first, and scanned pages need text recognition.
 const DefaultTimeout = 10 * time.Second
 
 // maxFiles is the maximum number of originals read in parallel by one call.
