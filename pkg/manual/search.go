@@ -31,7 +31,7 @@ const (
 	titleWeight   = 2
 	// Factor for a passage that contains the whole query verbatim. It favours exact names, such as those of settings.
 	verbatimFactor = 2
-	// Factor for the beginning of a page if the last part of its address is the query. The query "embed" is an example.
+	// Factor for the beginning of a page if the query, for example "embed", is the last part of the page's address.
 	addressFactor = 4
 	// Factor for decision records and history. It is below 1 because most readers want to know how to use the program.
 	decisionFactor = 0.6
@@ -104,7 +104,7 @@ func newSearcher(passages []passage) *searcher {
 	return s
 }
 
-// find returns the sections that match a query, best first. The last word may be unfinished unless a space follows it.
+// find returns the sections that match a query, best first. The last word may be incomplete unless a space follows it.
 func (s *searcher) find(query string) []Hit {
 	query = bounded.Prefix(query, maxQuery)
 	words := s.wordsOf(query)
@@ -195,7 +195,7 @@ func (s *searcher) wordsOf(query string) [][]string {
 const excerptLength = 160
 
 // excerpt returns the part of a text that contains the most distinct terms. The part is split so that each matching
-// word is an element of its own.
+// word is a separate element.
 func excerpt(text string, terms map[string]bool, analyzer *analysis.Analyzer) []string {
 	type span struct {
 		from, to int

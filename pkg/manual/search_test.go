@@ -67,7 +67,7 @@ func TestEveryHeadingIsFound(t *testing.T) {
 			t.Logf("%q of %q is not found", p.heading, p.page)
 		}
 	}
-	// A heading of function words, or one that occurs on many pages, may rank below other results.
+	// A heading that consists of function words, or occurs on many pages, may rank below other results.
 	if missed*50 > len(all.passages) {
 		t.Errorf("%d of %d headings are not found", missed, len(all.passages))
 	}
