@@ -10,8 +10,8 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// Arguments validates a tool call's arguments and returns them in the form the tool expects. The caller sees the error,
-// so it must say what to send instead. It must be safe for concurrent use.
+// Arguments validates a tool call's arguments and returns them in the form the tool expects. The error is shown to the
+// caller, so it must say what to send instead. The function must be safe for concurrent use.
 type Arguments func(arguments json.RawMessage) (json.RawMessage, error)
 
 // ArgumentsOf returns the Arguments function for a tool whose arguments have the given JSON schema.

@@ -87,8 +87,8 @@ func progress(ctx context.Context, req *sdk.CallToolRequest) func(string) error 
 	}
 }
 
-// agentFor returns id, unless it is empty. If it is, agentFor returns the id of the only agent, and it fails if there
-// are several agents or none.
+// agentFor returns id if it is not empty. Otherwise, it returns the id of the only agent, and fails if there are
+// several agents or none.
 func agentFor(ctx context.Context, lib Library, id string) (string, error) {
 	const shown = 20
 	if id != "" {

@@ -1,5 +1,5 @@
 // Package mcp serves a workspace's content and agents over the Model Context Protocol, using the official SDK. It
-// offers the tools search, fetch and ask, and serves datasources as resources. Handler is the HTTP server. Relay is a
+// offers the search, fetch and ask tools and serves datasources as resources. Handler is the HTTP server. Relay is a
 // server that desktop clients start as a command; it forwards everything to a running service's Handler.
 //
 // search and fetch have the names, arguments and results required by ChatGPT's connectors and deep research. Anything

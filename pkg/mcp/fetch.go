@@ -52,8 +52,8 @@ func addFetch(box *toolRegistry, lib Library) {
 	})
 }
 
-// webAddress returns the address that a datasource was fetched from. If it was not fetched from an address, webAddress
-// returns the source in its metadata.
+// webAddress returns the address that a datasource was fetched from or, if it wasn't fetched, the source named in its
+// metadata.
 func webAddress(d domain.Datasource) string {
 	if named, ok := d.Metadata["source"].(string); ok && d.Config.SourceURL == "" {
 		return named

@@ -87,7 +87,7 @@ func (h *Handler) Serve(w http.ResponseWriter, r *http.Request, body []byte, ask
 type requestKey struct{}
 
 // answerable stops processing a message when its HTTP request ends, because the answer couldn't be delivered. The SDK
-// stops it only in the newest version of the protocol. answerable also rejects subscriptions. It turns panics into
+// does so only for the newest version of the protocol. answerable also rejects subscriptions. It turns panics into
 // error responses, because the SDK runs handlers in its own goroutines, where the HTTP server doesn't recover panics.
 func (h *Handler) answerable(next sdk.MethodHandler) sdk.MethodHandler {
 	return func(ctx context.Context, method string, req sdk.Request) (result sdk.Result, err error) {

@@ -33,7 +33,7 @@ func (r *refusal) Error() string {
 }
 
 // refusalOf returns the refusal in a response and reads and closes the body. For a success, it returns nil and leaves
-// the body alone.
+// the body untouched.
 func refusalOf(res *http.Response) error {
 	if res.StatusCode < http.StatusBadRequest {
 		return nil

@@ -10,7 +10,7 @@ import (
 // Maximum length of ids and addresses sent by callers, in characters.
 const maxIDCharacters = 200
 
-// resourcePrefix begins every datasource's resource URI. The id follows it.
+// resourcePrefix is the start of every datasource's resource URI. The id follows it.
 const resourcePrefix = "sluice://datasources/"
 
 // resource is a position in a datasource.
