@@ -61,7 +61,7 @@ func NoRedirects(*http.Request, []*http.Request) error { return http.ErrUseLastR
 const maxRedirects = 10
 
 // SameOrigin is a CheckRedirect that follows redirects to the same scheme, host and port. It returns any other redirect
-// as the response, because texts and keys are meant only for the configured server.
+// as the response, because the request's content and key are meant only for the configured server.
 func SameOrigin(req *http.Request, via []*http.Request) error {
 	if first := via[0].URL; req.URL.Scheme != first.Scheme || req.URL.Host != first.Host || len(via) >= maxRedirects {
 		return http.ErrUseLastResponse
