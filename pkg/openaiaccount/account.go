@@ -1,5 +1,5 @@
-// Package openaiaccount reads the vector stores and files in an account at OpenAI, or on another server with the same
-// API. It changes nothing there.
+// Package openaiaccount reads the vector stores and files in an OpenAI account, or in an account on another server with
+// the same API. It changes nothing there.
 package openaiaccount
 
 import (
@@ -49,7 +49,7 @@ type Config struct {
 	Wait func(ctx context.Context, d time.Duration) error // waits before a request is repeated; default sleep.For
 }
 
-// Account is a client of the API. It is safe for concurrent use.
+// Account is a client for the API. It is safe for concurrent use.
 type Account struct {
 	base *url.URL
 	key  string

@@ -2,7 +2,7 @@ package openaiaccount
 
 import "strings"
 
-// Bounds on the overlap of two chunks, in bytes. An overlap shorter than minOverlap may be a coincidence. None is
+// Bounds on the overlap between two chunks, in bytes. An overlap shorter than minOverlap may be a coincidence. None is
 // expected to be longer than maxOverlap, because OpenAI's chunks have at most 4,096 tokens and overlap by at most half
 // of that.
 const (
