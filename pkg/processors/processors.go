@@ -16,7 +16,7 @@ func Count() int { return count }
 // Spare raises GOMAXPROCS by one if there are several CPUs and the environment doesn't set it. Servers call it because
 // of how the Go runtime polls the network. An idle CPU notices new data at once, but while all CPUs are computing, the
 // network is polled only every ten milliseconds, so a request on another connection may wait that long. If there is one
-// thread more than there are CPUs, the operating system divides the CPUs among the threads, and no request waits that
+// more thread than there are CPUs, the operating system shares the CPUs among the threads, and no request waits that
 // long. On a single CPU, an additional thread wouldn't help, because the system's time slices are longer than most
 // queries take.
 func Spare() {
