@@ -157,7 +157,8 @@ func (b *Browser) acquire(ctx context.Context) (*instance, error) {
 	return b.current, nil
 }
 
-// release must be called when a page no longer uses an instance. If `bad` is true, the instance gets no more pages.
+// release must be called when a page no longer uses an instance. If `bad` is true, the instance is not used for any
+// more pages.
 func (b *Browser) release(i *instance, bad bool) {
 	b.lock <- struct{}{}
 	defer func() { <-b.lock }()

@@ -16,8 +16,8 @@ const (
 	proxyLoopback = "<-loopback>"
 )
 
-// Window size in pixels. The window is tall so that pages also load content that they would otherwise load on
-// scrolling.
+// Window size in pixels. The window is tall so that pages also load content that they would otherwise load only when
+// scrolled.
 const (
 	windowWidth  = 1280
 	windowHeight = 2400

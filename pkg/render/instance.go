@@ -95,7 +95,7 @@ func (b *Browser) connect(ctx context.Context) (*instance, error) {
 }
 
 // udpPolicy is the flag that keeps WebRTC off the network. As a second measure, restrictionScript removes WebRTC from
-// pages, but it doesn't reach frames that have a process of their own.
+// pages, but not from frames that run in their own process.
 const udpPolicy = "--webrtc-ip-handling-policy=disable_non_proxied_udp"
 
 // checkPolicy logs a warning if a remote browser runs without udpPolicy.

@@ -120,9 +120,9 @@ func (t *tab) failed(address, reason string) error {
 	return &crawl.Error{URL: address, Message: fmt.Sprintf("%s could not be rendered: %s", address, reason)}
 }
 
-// waitIdle waits for the page to become idle. It returns late = true if the page did not become idle in time. However
-// long ago the last check was, at most pollInterval counts as idle time: an overloaded browser may be slow to send the
-// requests of scripts that have already run.
+// waitIdle waits for the page to become idle. It returns late = true if the page did not become idle in time. No matter
+// how long ago the last check was, only pollInterval of that time counts as idle, because an overloaded browser may be
+// slow to send requests from scripts that have already run.
 func (t *tab) waitIdle(ctx context.Context, address string) (late bool, err error) {
 	tick := time.NewTicker(pollInterval)
 	defer tick.Stop()

@@ -102,7 +102,7 @@ func (l logTo) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// site serves texts by path, as HTML, and counts requests. Handlers take precedence over texts.
+// site serves HTML by path and counts requests. Paths with a handler use the handler instead.
 type site struct {
 	*httptest.Server
 	mu   sync.Mutex

@@ -14,8 +14,8 @@ import (
 type Options struct {
 	// URL is a running browser's DevTools endpoint: "http://host:port", or the address of its WebSocket, "ws://…" or
 	// "wss://…". That browser must support browser contexts with a proxy, as Chromium and headless_shell do. Start it
-	// with --webrtc-ip-handling-policy=disable_non_proxied_udp to keep WebRTC off the network. This package closes all
-	// other ways to the network.
+	// with --webrtc-ip-handling-policy=disable_non_proxied_udp to keep WebRTC off the network. This package blocks all
+	// other network access.
 	URL string
 	// Path is the path to a local Chromium binary. It is started for the first page. See Find.
 	Path string
@@ -28,8 +28,8 @@ type Options struct {
 	Concurrency int
 	// UserAgent is sent with each request and visible to scripts. Default: crawl.DefaultUserAgent.
 	UserAgent string
-	// TempDir is the directory for a local browser's profile. Default: the system's temporary directory, which also
-	// replaces a TempDir whose path is longer than about 40 bytes.
+	// TempDir is the directory for a local browser's profile. Default: the system's temporary directory, which is also
+	// used if TempDir's path is longer than about 40 bytes.
 	TempDir string
 	// Log receives messages for operators. Default: none.
 	Log *slog.Logger

@@ -15,8 +15,8 @@ func killGroup(p *os.Process) {
 	}
 }
 
-// setProcessGroup starts the browser in its own process group, so that all its processes can be killed together and get
-// no signals from the terminal.
+// setProcessGroup starts the browser in its own process group, so that all its processes can be killed together and
+// don't receive signals from the terminal.
 func setProcessGroup(cmd *exec.Cmd) {
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	cmd.Cancel = func() error {

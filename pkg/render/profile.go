@@ -14,8 +14,8 @@ const (
 )
 
 // makeProfile creates a local browser's directory in `parent` and removes the directories left behind by killed
-// processes. Chromium opens a socket in its directory, and a socket's path has a maximum length. If the path would be
-// too long in `parent`, the directory is created in the system's temporary directory instead.
+// processes. Chromium creates a socket in its directory, and the length of a socket's path is limited. If the path
+// would be too long in `parent`, the directory is created in the system's temporary directory instead.
 func makeProfile(parent string) (*lockdir.Dir, error) {
 	if parent == "" || len(filepath.Join(parent, profilePattern))+len("0123456789") > maxDirPath {
 		parent = os.TempDir()

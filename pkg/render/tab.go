@@ -157,7 +157,7 @@ func (t *tab) listen(event any) {
 	}
 }
 
-// close closes the tab and terminates its scripts, even if they hang. It reports whether the browser failed to do that.
+// close closes the tab and terminates its scripts, even if they hang. It reports whether the browser failed to do so.
 func (t *tab) close() (bad bool) {
 	t.net.end()
 	ctx, cancel := context.WithTimeout(context.Background(), closeTimeout)

@@ -218,8 +218,8 @@ func (n *traffic) isPage(e *fetch.EventRequestPaused) bool {
 	return e.ResourceType == network.ResourceTypeDocument && e.FrameID == n.main
 }
 
-// isDownload reports whether a navigation whose response isn't HTML counts as a download. It is a download if the
-// browser already shows a page, and that page is then rendered. Otherwise the rendering fails.
+// isDownload reports whether a navigation whose response isn't HTML counts as a download. It does if the browser
+// already shows a page, and that page is then rendered. Otherwise the rendering fails.
 func (n *traffic) isDownload(e *fetch.EventRequestPaused) bool {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -236,7 +236,7 @@ func (n *traffic) recordOutcome(e *fetch.EventRequestPaused, status int, err err
 	n.status, n.failure = status, err
 }
 
-// subtract lowers the number of bytes the page may still load. It fails if the page has loaded more than maxPageBytes.
+// subtract reduces the number of bytes the page may still load. It fails if the page has loaded more than maxPageBytes.
 func (n *traffic) subtract(bytes int) error {
 	n.mu.Lock()
 	defer n.mu.Unlock()
