@@ -1,4 +1,4 @@
-// Package searchsettings holds the settings that control the search in a datastore: synonyms, stop words, boosts and
+// Package searchsettings holds the settings that control searches in a datastore: synonyms, stop words, boosts and
 // pinned documents. See docs/retrieval.md. Settings are stored as JSON in numbered versions and compiled on demand.
 package searchsettings
 
@@ -29,7 +29,7 @@ const (
 	maxReportedFault = 20
 )
 
-// Settings control the search in a datastore.
+// Settings control searches in a datastore.
 type Settings struct {
 	// Synonyms are rules in Solr's format, such as "car, automobile" or "laptop => notebook, portable computer".
 	Synonyms []string `json:"synonyms"`

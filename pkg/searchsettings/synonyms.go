@@ -9,16 +9,15 @@ import (
 	"github.com/sluice/sluice/pkg/analysis"
 )
 
-// Rule is a synonym rule: a query that contains one of the texts in From also finds rows with one of the texts in To.
-// If To is nil, the texts in From are each other's synonyms.
+// Rule is a synonym rule: a query that contains one of the phrases in From also finds rows with one of the phrases in
+// To. If To is nil, the phrases in From are synonyms of each other.
 type Rule struct{ From, To []string }
 
 // arrow separates the two sides of a one-way rule.
 const arrow = "=>"
 
-// ParseRule reads a rule in Solr's format. The rule "a, b" makes the two texts synonyms of each other. The rule "a =>
-// b, c" works only in one direction: queries that contain a also find b and c. A backslash makes the next character
-// part of a text.
+// ParseRule reads a rule in Solr's format. The rule "a, b" makes a and b synonyms of each other. The rule "a => b, c"
+// works only in one direction: queries that contain a also find b and c. A backslash escapes the next character.
 func ParseRule(line string) (Rule, error) {
 	sides, err := splitRule(line)
 	switch {
@@ -46,7 +45,7 @@ func ParseRule(line string) (Rule, error) {
 	return rule, nil
 }
 
-// splitRule splits a rule at each "=>" and returns each side's texts, without empty ones.
+// splitRule splits a rule at each "=>" and returns each side's phrases, without empty ones.
 func splitRule(line string) (sides [][]string, err error) {
 	var texts []string
 	var text strings.Builder
@@ -77,7 +76,7 @@ func splitRule(line string) (sides [][]string, err error) {
 	return append(sides, texts), nil
 }
 
-// Synonyms converts the rule to package analysis's synonyms, one for each text in From.
+// Synonyms converts the rule to package analysis's synonyms, one for each phrase in From.
 func (r Rule) Synonyms() []analysis.Synonym {
 	var out []analysis.Synonym
 	for i, from := range r.From {
