@@ -29,8 +29,8 @@ const closeTimeout = 3 * time.Second
 
 // Open starts exporting traces over HTTP if OTEL_EXPORTER_OTLP_ENDPOINT or OTEL_EXPORTER_OTLP_TRACES_ENDPOINT names a
 // destination. The other standard variables configure samplers, batches, headers, certificates and attributes. The
-// returned `stop` function exports the remaining spans, which takes at most three seconds. Without a destination, Open
-// returns nil Traces, and `stop` does nothing. `process` is the default for OTEL_SERVICE_NAME.
+// returned `stop` function exports the remaining spans, which takes at most three seconds. If no destination is set,
+// Open returns nil Traces, and `stop` does nothing. `process` is the default for OTEL_SERVICE_NAME.
 func Open(ctx context.Context, process, version string, getenv func(string) string, log *slog.Logger) (t *Traces, stop func(), err error) {
 	on, err := isEnabled(getenv)
 	if err != nil || !on {

@@ -68,7 +68,7 @@ type Backlogs struct {
 	log     *slog.Logger
 }
 
-// scrapeTimeout limits all of a scrape's reads together.
+// scrapeTimeout is the time limit for all of a scrape's reads together.
 const scrapeTimeout = 3 * time.Second
 
 // laneOutbox is the lane label's value for jobs that wait in the catalog until the stream has room for them.
