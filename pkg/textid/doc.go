@@ -4,7 +4,7 @@
 // RemoveVolatile removes them from the text, so that its Hash stays the same.
 //
 // A Sketch is a MinHash of the text's shingles (Broder, "On the resemblance and containment of documents", 1997). The
-// share of equal values in two sketches estimates the share of shingles that the texts have in common. To save time,
-// each shingle is hashed only once (Li, Owen, Zhang, "One Permutation Hashing", 2012). To save memory, only eight bits
-// of each value are kept (Li, König, "b-Bit Minwise Hashing", 2010).
+// fraction of equal values in two sketches estimates the fraction of shingles that the texts have in common. To save
+// time, each shingle is hashed only once (Li, Owen, Zhang, "One Permutation Hashing", 2012). To save memory, only eight
+// bits of each value are kept (Li, König, "b-Bit Minwise Hashing", 2010).
 package textid

@@ -13,8 +13,8 @@ const (
 	shingle    = 3   // words per shingle
 	// maxShingles bounds the work for one text.
 	maxShingles = 200_000
-	// minSimilarity is the share of shingles that similar texts must have in common. A page and its print version have
-	// this much in common, but two different pages with the same template don't.
+	// minSimilarity is the fraction of shingles that similar texts must have in common. A page and its print version
+	// have this much in common, but two different pages with the same template don't.
 	minSimilarity = 0.8
 )
 
@@ -94,7 +94,7 @@ func sketchStable(steady string) []byte {
 // sketches. It returns false if either sketch is nil.
 func IsSimilar(a, b []byte) bool { return Resemblance(a, b) >= minSimilarity }
 
-// Resemblance estimates, from two sketches, the share of shingles that the texts have in common. It is 0 if either
+// Resemblance estimates, from two sketches, the fraction of shingles that the texts have in common. It is 0 if either
 // sketch is nil.
 func Resemblance(a, b []byte) float64 {
 	if len(a) != sketchBins || len(b) != sketchBins {
