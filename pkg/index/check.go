@@ -20,10 +20,10 @@ const (
 	MaxMetadataBytes = 64 << 10 // Row.Metadata as JSON
 )
 
-// Maximum difference between the length of a row's vector and one. It leaves room for half-precision arithmetic.
+// How far the length of a row's vector may deviate from 1. The tolerance leaves room for half-precision arithmetic.
 const unitTolerance = 0.02
 
-// CheckRow returns ErrInvalid if a row's key, texts or vector break the rules that all engines share.
+// CheckRow returns ErrInvalid if a row's key, text fields or vector break the rules that all engines share.
 func CheckRow(r *Row, dimensions int) error {
 	if !ValidKey(r.Key) {
 		return fmt.Errorf("%w: the key %.80q is empty, too long, or has characters outside [A-Za-z0-9_.:-]", ErrInvalid, r.Key)

@@ -116,15 +116,15 @@ type Document struct {
 // Counts is the result of a CountQuery.
 type Counts struct {
 	Documents int // documents that pass the filter and are active
-	// ByKey maps each of the query's keys to the number of documents per value. Texts are truncated to MaxCountedText
+	// ByKey maps each of the query's keys to the number of documents per value. Strings are truncated to MaxCountedText
 	// bytes.
 	ByKey map[string]map[filter.Value]int
 }
 
-// MaxCountedText is the size in bytes to which Counts truncates texts.
+// MaxCountedText is the maximum length in bytes of a string in Counts. Longer ones are truncated.
 const MaxCountedText = filter.MaxOrderBytes
 
-// Counted returns a value as Counts reports it: texts are truncated to MaxCountedText bytes.
+// Counted returns a value as Counts reports it, with strings truncated to MaxCountedText bytes.
 func Counted(v filter.Value) filter.Value {
 	if text := v.Text(); len(text) > MaxCountedText {
 		return filter.TextOf(bounded.Prefix(text, MaxCountedText))

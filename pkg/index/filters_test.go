@@ -10,7 +10,7 @@ import (
 )
 
 // FuzzFilters compares filtering by identity, as engines do, with filtering by value. A JSON filter on `key` must
-// either be rejected as invalid or match exactly the metadata that has one of the filter's values under `key`.
+// either be rejected as invalid or match metadata exactly when one of the filter's values is stored under `key`.
 func FuzzFilters(f *testing.F) {
 	f.Add([]byte(`{"team":"docs","year":2025,"tags":["a",1,true,null,["x"]],"place":{"floor":2,"wing":["n","s"],"deep":{"floor":2}}}`), "place.wing", []byte(`["s","t"]`))
 	f.Add([]byte(`{"a.b":1,"a":{"b":2}}`), "a.b", []byte(`2.0`))

@@ -2,7 +2,7 @@ package index
 
 import "strings"
 
-// StoredHeading puts one separator before the anchor and one before the encoded text runs. Neither occurs in a heading,
+// Separators that StoredHeading puts before the anchor and before the encoded text runs. Neither occurs in a heading,
 // because extraction removes control characters.
 const (
 	anchorSeparator = "\x1f"

@@ -60,8 +60,8 @@ type Query struct {
 	// more, up to Limit, if that's cheap.
 	VectorLimit int
 	Filter      Filter
-	// Prepared optionally holds the result of the engine's Prepare for the same query, from before Vector was known. It
-	// only makes the search faster. The engine ignores it if it's for another query or older than the last write.
+	// Prepared optionally holds the result of the engine's Prepare, called for the same query before Vector was known. It
+	// only makes the search faster, and the engine ignores it if it's for another query or older than the last write.
 	Prepared Prepared
 }
 
@@ -137,8 +137,7 @@ type Index interface {
 	// may require that the key is the chunk key.
 	Write(ctx context.Context, space Space, rows []Row) error
 
-	// Search returns the best-ranked rows that match the filter: the best hits from the lexical search and the best from
-	// the vector search.
+	// Search returns the best-ranked rows that match the filter, both from the lexical search and from the vector search.
 	Search(ctx context.Context, space Space, q Query) (Result, error)
 
 	// CountValues counts documents by the values of metadata keys. The row with ordinal 0 stands for the whole document.

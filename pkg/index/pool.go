@@ -8,8 +8,8 @@ const (
 	maxPooledHits  = 4096
 )
 
-// hitsPool recycles slices of hits. A hybrid search's hits take about 100 KB, most of the garbage that a query would
-// leave.
+// hitsPool recycles slices of hits. A hybrid search's hits take about 100 KB. Without the pool, they would account for
+// most of a query's garbage.
 var hitsPool sync.Pool
 
 // Allocate sets Hits to n zeroed hits from the pool. Call Release to return them.

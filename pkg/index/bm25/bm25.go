@@ -11,8 +11,8 @@ const (
 	// ContextWeight is the weight of a word in a row's context, relative to one in its text. It is above 1 because a title
 	// says more than a sentence.
 	ContextWeight = 2
-	// PageWeight is the assumed frequency of a row's page term (see analysis.PageTerm), which doesn't count towards the
-	// row's length.
+	// PageWeight is the assumed frequency of a row's page term (see analysis.PageTerm). It doesn't count towards the row's
+	// length.
 	PageWeight = 2
 	// MaxTerms is the maximum number of query terms to score; if there are more, only the rarest count. The limit lets a
 	// uint64 represent a set of terms.

@@ -11,8 +11,8 @@ import (
 	"github.com/sluice/sluice/pkg/index/embedded/store"
 )
 
-// queue holds the spaces waiting for background work, without duplicates. A full queue drops new entries; the next
-// write to the space adds it again.
+// queue holds the spaces waiting for background work, without duplicates. If the queue is full, new entries are
+// dropped; the next write to the space queues it again.
 type queue struct {
 	spaces  chan index.Space
 	waiting sync.Map // index.Space → struct{}
@@ -41,7 +41,7 @@ func (x *Index) queueMerge(s *store.Space, id index.Space) {
 	}
 }
 
-// queueIVF queues a space if its IVF must be built or extended.
+// queueIVF queues a space if its IVF has to be built or extended.
 func (x *Index) queueIVF(s *store.Space, id index.Space) {
 	if s.NeedsIVF() {
 		x.ivfs.add(id)

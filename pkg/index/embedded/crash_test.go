@@ -111,7 +111,8 @@ type acknowledged struct {
 	sizes            vector.Thresholds // the index's thresholds
 }
 
-// crash runs a writer and kills it at a random moment, soon after a few acknowledgements. `round` seeds the moment.
+// crash runs a writer and kills it at a random moment, soon after its first few acknowledgements. `round` seeds the
+// random choices.
 func (a *acknowledged) crash(t *testing.T, dir string, round int) {
 	t.Helper()
 	exe, err := os.Executable()

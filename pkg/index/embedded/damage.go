@@ -48,7 +48,7 @@ func (x *Index) Damaged() []index.Space {
 // or until the space loses its last row.
 //
 // Discard does nothing unless Damaged lists the space. It first reads the whole space and moves the files only if it
-// finds damage, so calling Discard twice or after a temporary fault does not lose data. Other calls on the datastore
+// finds damage, so calling Discard twice or after a temporary error does not lose data. Other calls on the datastore
 // wait until Discard returns.
 func (x *Index) Discard(ctx context.Context, id index.Space) (bool, error) {
 	key, err := keyOf(id)

@@ -39,7 +39,7 @@ const (
 	codesFromSlots, exactUpTo = 16_384, 20_000 // see package vector
 )
 
-// reported makes cmp.Diff ignore a result's unexported fields, which refer to buffers.
+// reported makes cmp.Diff ignore a result's unexported fields, which point to buffers.
 var reported = cmpopts.IgnoreUnexported(index.Result{})
 
 // benchDir is the directory for the benchmarks' indexes, which are kept until the process exits.

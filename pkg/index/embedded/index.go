@@ -31,7 +31,7 @@ type Options struct {
 	// Alarm, if not nil, is called when a space's files are found damaged or missing, so that an audit can start. The
 	// index waits for Alarm to return, so Alarm must return immediately and must not use the index.
 	Alarm func()
-	// Fields for tests.
+	// Set only by tests.
 	sizes     vector.Thresholds
 	testWrite func(dir string) error // default: testWrite
 	idleTime  time.Duration          // time without writes after which a space is settled

@@ -14,7 +14,7 @@ import (
 )
 
 // coded fills a new index with enough rows to need codes, and closes it. It returns the index directory, the space's
-// directory, a search that uses the codes, and its expected result.
+// directory, a search that uses the codes, and the search's expected result.
 func coded(t *testing.T) (dir, folder string, search func(x *Index) (index.Result, error), want index.Result) {
 	t.Helper()
 	if *everywhereIVF {

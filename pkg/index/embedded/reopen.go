@@ -28,9 +28,9 @@ const (
 // needsReopen reports whether a broken space has to be reopened before its next use. If h.disk is diskWritable, the
 // space may be closed. The caller must hold mu.
 //
-// A failed commit breaks a space. Opening a space writes to the disk, so on a read-only disk a closed space couldn't
-// even be read. A broken space therefore stays open until the disk accepts writes again: searches read the last commit,
-// and writes fail.
+// A failed commit breaks a space. Opening a space writes to the disk, so on a read-only disk, a space that was closed
+// couldn't even be read. A broken space therefore stays open until the disk accepts writes again: searches read the
+// last commit, and writes fail.
 func (x *Index) needsReopen(h *handle) bool {
 	if !h.space.IsBroken() {
 		return false

@@ -61,7 +61,7 @@ func (x *Index) prepare(ctx context.Context, id index.Space, rows []index.Row) (
 	return store.NewBatch(preparer.Words, out), nil
 }
 
-// DeleteGenerations implements index.Index. It makes a single commit, or several if there are many rows.
+// DeleteGenerations implements index.Index. It uses a single commit, or several if there are many rows.
 func (x *Index) DeleteGenerations(ctx context.Context, id index.Space, generations ...index.Generations) error {
 	all := slices.DeleteFunc(slices.Clone(generations), func(g index.Generations) bool { return g.From >= g.Below })
 	if len(all) == 0 {
@@ -129,7 +129,7 @@ func (x *Index) Fill(ctx context.Context, id index.Space, hits []*index.Hit) err
 	if len(wanted) == 0 {
 		return ctx.Err()
 	}
-	// Search has just checked that the files are in place, so acquire is enough.
+	// Search has just checked that the files were not deleted or replaced, so acquire is enough.
 	err := x.useWith(ctx, id, false, x.acquire, func(s *store.Space) error {
 		return s.ReadLazy(ctx, func(v store.View) error { return v.Fill(ctx, wanted) })
 	})

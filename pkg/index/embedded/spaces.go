@@ -21,7 +21,7 @@ type spaceKey struct {
 	name      string
 }
 
-// Length in bytes of the hash that is used as a space's directory name.
+// Length in bytes of the hash used as a space's directory name.
 const spaceNameBytes = 12
 
 // handle is a space that is open, opening or closing.

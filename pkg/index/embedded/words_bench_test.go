@@ -10,7 +10,7 @@ import (
 )
 
 // BenchmarkCommonWords searches for eight of the fifty most common words that are not stop words. Each occurs in a
-// large share of the rows.
+// large fraction of the rows.
 func BenchmarkCommonWords(b *testing.B) {
 	eachSize(b, func(b *testing.B, x *Index, c *benchCorpus) {
 		for _, n := range []int{10, 200} {

@@ -11,7 +11,7 @@ import (
 	"github.com/sluice/sluice/pkg/index"
 )
 
-// Sizes of the agreement test.
+// Sizes used in the agreement test.
 const (
 	agreementSources       = 16
 	agreementRowsPerSource = 80 // rows per generation

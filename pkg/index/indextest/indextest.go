@@ -29,10 +29,10 @@ type Options struct {
 	Rows int
 	// Selective is the number of rows in the test for highly selective filters. It must be above 4,321; 0 means 20,000.
 	Selective int
-	// Tolerance is the maximum error of a score; 0 means 1e-5.
+	// Tolerance is the maximum error in a score; 0 means 1e-5.
 	Tolerance float64
-	// Reference creates an empty index with another engine, whose results must be the same. If nil, the engine is compared
-	// with itself.
+	// Reference creates an empty index with another engine, which must return the same results. If nil, the engine is
+	// compared with itself.
 	Reference func(t *testing.T) index.Index
 }
 

@@ -12,7 +12,7 @@ import (
 	"github.com/sluice/sluice/pkg/index"
 )
 
-// errStop stops a listing early.
+// errStop stops a listing before its end.
 var errStop = errors.New("enough")
 
 func (s *suite) living() map[string]func(*testing.T) {

@@ -19,7 +19,7 @@ import (
 	"github.com/sluice/sluice/pkg/index"
 )
 
-// EnvFilters names the environment variable that sets how many random filters the suite evaluates.
+// EnvFilters is the environment variable that sets how many random filters the suite evaluates.
 const EnvFilters = "TEST_FILTERS"
 
 func filterCount(t *testing.T, otherwise int) int {

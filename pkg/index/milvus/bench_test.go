@@ -126,7 +126,8 @@ func fill(b *testing.B, addr string) *filled {
 	return f
 }
 
-// write writes datasources, atOnce at a time, with perCall rows per call. It returns the rows written per second.
+// write writes datasources, atOnce of them at a time, with perCall rows per call. It returns the number of rows written
+// per second.
 func (f *filled) write(b *testing.B, all [][]index.Row, perCall, atOnce int) float64 {
 	b.Helper()
 	var n int
@@ -190,7 +191,7 @@ func BenchmarkIndex(b *testing.B) {
 	})
 }
 
-// search benchmarks queries. It calls the `before` functions ahead of every query.
+// search benchmarks queries. It calls the `before` functions before every query.
 func (f *filled) search(b *testing.B, words, vector bool, before ...func()) {
 	queries := newContent(2)
 	var took []time.Duration
@@ -237,7 +238,7 @@ func reportTimes(b *testing.B, took []time.Duration) {
 	b.ReportMetric(float64(took[len(took)*95/100])/1e6, "p95-ms")
 }
 
-// recall returns the share of the k nearest rows found among the hits.
+// recall returns the fraction of the k nearest rows found among the hits.
 func (f *filled) recall(hits []index.Hit, q []float32, k int) float64 {
 	type scored struct {
 		key   string

@@ -24,8 +24,8 @@ type collection struct {
 	dense      entity.IndexType // determines the search parameters
 }
 
-// collections caches open collections. Only one goroutine at a time opens a collection, but another process may do so
-// at the same time, so every step is idempotent.
+// collections caches open collections. Within this process, only one goroutine at a time opens a collection, but
+// another process may be opening it too, so every step is idempotent.
 type collections struct {
 	mu      sync.Mutex
 	open    map[string]*collection

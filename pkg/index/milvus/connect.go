@@ -42,7 +42,7 @@ type server struct {
 }
 
 // server returns the connection, connecting first if necessary. While the server is unreachable, it makes one attempt
-// at a time, with growing pauses. During a pause, it fails immediately with the last attempt's error.
+// at a time, with backoff. Between attempts, it fails immediately with the last attempt's error.
 func (x *Index) server(ctx context.Context) (*server, error) {
 	select {
 	case x.connecting <- struct{}{}:
@@ -152,7 +152,7 @@ func (x *Index) call(ctx context.Context, action string, f func(context.Context,
 	return x.repeat(ctx, action, func() error { return x.callOnce(ctx, f) })
 }
 
-// repeat retries f a few times after temporary errors, with growing pauses.
+// repeat calls f again a few times after temporary errors, with backoff.
 func (x *Index) repeat(ctx context.Context, action string, f func() error) error {
 	gap := firstRetryGap
 	for attempt := 1; ; attempt++ {

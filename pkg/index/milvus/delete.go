@@ -13,11 +13,11 @@ import (
 )
 
 // rowsPerDelete is the maximum number of rows that one message deletes. It deletes them by primary key, which all
-// servers support. The limit keeps a large deletion from blocking the server, and keeps an interrupted deletion from
-// losing all its progress.
+// servers support. The limit keeps a large deletion from blocking the server, and an interrupted one from losing all
+// its progress.
 const rowsPerDelete = 2048
 
-// Maximum number of generations in an expression, which is about 15 KB if the ids have maximum length.
+// Maximum number of generations in an expression. With ids of maximum length, such an expression takes about 15 KB.
 const generationsPerExpr = 64
 
 // DeleteGenerations implements index.Index. One query finds the rows of up to generationsPerExpr generations, and as

@@ -13,7 +13,7 @@
 // row is missing. So a write first reads which of its rows exist. It skips existing rows with the same content, deletes
 // and reinserts those whose content differs, and inserts missing ones. A repeated job therefore changes nothing
 // visible, and after a crash the next run adds the missing rows. If two processes write the same generation at the same
-// time, both may insert the same row. All reads ignore such copies, and the sweep of the generation removes them.
+// time, both may insert the same row. All reads ignore such copies, and they are removed when the generation is swept.
 //
 // # Searching
 //
@@ -21,9 +21,9 @@
 // for every hit. In the lexical leg, stored sparse vectors hold BM25's saturated term frequencies. The query's vector
 // holds inverse document frequencies, which are counted in the index itself (see statistics.go). Saturated frequencies
 // depend on the average row length, but stored vectors are not updated when it changes. They assume a fixed average
-// instead, so the server's ranking is only approximate. It is used just to select candidates, more than the search
-// needs. The candidates' exact term frequencies are recovered from their stored vectors, and the candidates are scored
-// with the current average.
+// instead, so the server's ranking is only approximate. It is used just to select candidates, of which the search
+// fetches more than it needs. The candidates' exact term frequencies are recovered from their stored vectors, and the
+// candidates are scored with the current average.
 //
 // # Servers
 //

@@ -11,10 +11,10 @@ import (
 )
 
 // A row stores a list of hashes: one for its custom id and one per filterable metadata value. Comparing hashes is
-// exact, as index.Filter requires, however the server treats numbers, types and quotes. It also keeps user input out of
-// expressions.
+// exact, as index.Filter requires, regardless of how the server treats numbers, types and quotes. It also keeps user
+// input out of expressions.
 
-// Prefixes that tell custom id hashes from metadata hashes.
+// Prefixes that distinguish custom id hashes from metadata hashes.
 const (
 	customIDFacet = "c"
 	metadataFacet = "m"

@@ -87,7 +87,7 @@ func mustFacets(t *testing.T, r index.Row) []int64 {
 	return f
 }
 
-// FuzzQuote checks that the quoted form of any text ends where it should.
+// FuzzQuote checks that any string, once quoted, ends where it should.
 func FuzzQuote(f *testing.F) {
 	for _, s := range []string{"", "plain", `"`, `\`, `\"`, "a\nb\x00", "слово", `" or "1"=="1`} {
 		f.Add(s)

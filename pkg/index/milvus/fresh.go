@@ -6,7 +6,7 @@ import (
 	"github.com/sluice/sluice/pkg/index"
 )
 
-// generation identifies the rows of one job.
+// generation identifies the rows written by one job.
 type generation struct {
 	datastore, datasource string
 	generation            uint64

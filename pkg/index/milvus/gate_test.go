@@ -65,7 +65,7 @@ func (g *testGate) addConn(in, out net.Conn) bool {
 	return true
 }
 
-// set opens the gate, or shuts it and cuts all connections.
+// set opens the gate, or shuts it and drops all connections.
 func (g *testGate) set(shut bool) {
 	g.mu.Lock()
 	defer g.mu.Unlock()

@@ -64,7 +64,7 @@ type Index struct {
 	frequencies statisticsCache
 	fresh       freshGenerations
 
-	// Fields for tests. They must be set before the first call.
+	// Set only by tests, before the first call.
 	listed, deleted int                         // page sizes in rows
 	fault           grpc.UnaryClientInterceptor // intercepts calls to the server
 }

@@ -20,7 +20,7 @@ import (
 func TestMain(m *testing.M) {
 	engines.RunChildIfAsked()
 	flag.Parse()
-	// Tests wait for servers more than for processors.
+	// Tests spend more time waiting for servers than using the CPU.
 	if err := flag.Set("test.parallel", "8"); err != nil {
 		panic(err)
 	}

@@ -19,10 +19,10 @@ import (
 
 // The hashes in filter.go find equal values but say nothing about order. So for each metadata key, a row also stores
 // hashes of the kinds of the key's values. In the metadata field, under orderKey, it stores the key's smallest and
-// greatest value in each order, as hexadecimal texts that sort like the values. Expressions thus contain no user input
-// and don't depend on how a server compares JSON values.
+// greatest value in each order, as hexadecimal strings that sort like the values. Expressions thus contain no user
+// input and don't depend on how a server compares JSON values.
 
-// Prefixes that tell the kinds of hashes for comparisons apart.
+// Prefixes that distinguish the kinds of hashes used for comparisons.
 const (
 	orderedFacet = "o" // the row has all of the hashes below; rows written by earlier versions lack them
 	kindFacet    = "k" // key, kind: the key has a value of this kind
@@ -44,7 +44,7 @@ const (
 // uses this key.
 const orderKey = "_sluice_order"
 
-// Maximum number of prefixes stored for a row's texts.
+// Maximum number of prefixes stored for a row's strings.
 const maxPrefixes = 2000
 
 var orderedHash = facet(orderedFacet)
@@ -93,8 +93,8 @@ func orderOf(kind filter.Kind) string {
 	return textOrder
 }
 
-// sortable returns a value as hexadecimal text that sorts like the value, within one order. It uses only a text's first
-// filter.MaxOrderBytes+1 bytes, enough for comparisons with texts of up to MaxOrderBytes bytes.
+// sortable encodes a value as a hexadecimal string that sorts like the value, within one order. It uses only a text's
+// first filter.MaxOrderBytes+1 bytes, enough for comparisons with texts of up to MaxOrderBytes bytes.
 func sortable(order string, v filter.Value) string {
 	switch order {
 	case numberOrder:
@@ -113,7 +113,7 @@ func sortable(order string, v filter.Value) string {
 	return hex.EncodeToString([]byte(text[:min(len(text), filter.MaxOrderBytes+1)]))
 }
 
-// A prefix in sortable form plus afterPrefix sorts after all texts with the prefix.
+// A sortable prefix followed by afterPrefix sorts after all texts with that prefix.
 const afterPrefix = "g"
 
 // addOrder adds the data for comparisons by kind, order and prefix to a row's metadata and hashes. It adds nothing if

@@ -30,7 +30,8 @@ const listedKeys = 8192
 
 // pages reads the rows that match an expression page by page, in primary-key order. Before each page, it gets the page
 // size from size() and stops if the size is 0. It passes each page to read(), which must return the page's last primary
-// key. Servers apply the limit before dropping copies, so a short page may not be the last page; only an empty page is.
+// key. Servers apply the limit before dropping copies, so a short page isn't necessarily the last one. Only an empty
+// page marks the end.
 func (x *Index) pages(ctx context.Context, col *collection, expr string, fields []string, size func() int, read func(client.ResultSet) (last string, err error)) error {
 	last := ""
 	for size() > 0 {

@@ -22,7 +22,7 @@ const (
 	readTexts = 1000
 )
 
-// sampleExpr returns a condition that selects a random share of the rows, or "" for all.
+// sampleExpr returns a condition that selects a random fraction of the rows, or "" for all of them.
 func sampleExpr(share float64) string {
 	if share >= 1 {
 		return ""
@@ -30,7 +30,7 @@ func sampleExpr(share float64) string {
 	return " && " + fieldBucket + " < " + strconv.Itoa(max(1, int(share*buckets)))
 }
 
-// sample takes the languages and average length from a sample of the rows that match the expression.
+// sample derives the languages and the average length from a sample of the rows that match the expression.
 func (x *Index) sample(ctx context.Context, col *collection, expr string, c *termStatistics) error {
 	return x.call(ctx, "sampling rows", func(ctx context.Context, srv *server) error {
 		set, err := srv.Query(ctx, col.name, nil, expr, []string{fieldLanguage, fieldLength}, eventualConsistency, maxLimit)
@@ -84,7 +84,7 @@ func averages(languages []string, lengths []int64) (average, mismatch float64) {
 	return average, mismatch / float64(len(languages))
 }
 
-// sampleWords takes the word statistics from a sample of the rows that match the expression.
+// sampleWords derives the word statistics from a sample of the rows that match the expression.
 func (x *Index) sampleWords(ctx context.Context, col *collection, expr string, c *termStatistics) error {
 	return x.call(ctx, "sampling the words of rows", func(ctx context.Context, srv *server) error {
 		set, err := srv.Query(ctx, col.name, nil, expr, []string{fieldLanguage, fieldText, fieldContext}, eventualConsistency, client.WithLimit(readTexts))

@@ -12,7 +12,7 @@ import (
 	"github.com/sluice/sluice/pkg/index"
 )
 
-// ErrSchema means that a collection has another schema version or comes from another program.
+// ErrSchema means that a collection has a different schema version or was created by another program.
 var ErrSchema = errors.New("milvus: the collection has an unknown schema")
 
 // Fields in a collection.

@@ -237,7 +237,7 @@ func keysOf(r client.SearchResult) ([]string, error) {
 	return slices.Compact(slices.Sorted(slices.Values(c.Data()))), nil
 }
 
-// Search effort parameters by index type.
+// Parameters that control the search effort, by index type.
 const (
 	minHNSWCandidates = 128
 	maxHNSWCandidates = 32_768

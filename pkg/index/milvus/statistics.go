@@ -103,7 +103,7 @@ func (f *statisticsCache) changed(collection, datastore string) {
 	delete(f.spaces, spaceKey{collection, datastore})
 }
 
-// get returns the statistics to use for a space. If they must be counted again, get also returns new statistics,
+// get returns the statistics to use for a space. If the space has to be counted again, get also returns new statistics,
 // `fill`, which the caller must fill in.
 func (f *statisticsCache) get(k spaceKey) (use, fill *termStatistics) {
 	f.mu.Lock()
@@ -338,7 +338,7 @@ func (x *Index) rowsHaving(ctx context.Context, col *collection, datastoreID str
 	return out, nil
 }
 
-// rowsIn counts the rows in a share of the buckets. The count is exact and cached in c.
+// rowsIn counts the rows in a fraction of the buckets. The count is exact and cached in c.
 func (x *Index) rowsIn(ctx context.Context, col *collection, datastoreID string, share float64, c *termStatistics) (float64, error) {
 	c.mu.Lock()
 	n, ok := c.rowsByShare[share]

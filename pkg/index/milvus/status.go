@@ -14,7 +14,7 @@ import (
 	"google.golang.org/grpc/status"
 )
 
-// Error codes of servers.
+// Error codes returned by servers.
 const (
 	codeNotReady       = 1
 	codeUnavailable    = 2

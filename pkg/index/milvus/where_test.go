@@ -55,7 +55,7 @@ func TestRowsWithoutOrder(t *testing.T) {
 	}
 }
 
-// TestRowsOfEarlierVersions checks filters on rows from earlier versions, which lack ordering data.
+// TestRowsOfEarlierVersions checks filters on rows written by earlier versions, which lack ordering data.
 func TestRowsOfEarlierVersions(t *testing.T) {
 	t.Parallel()
 	onEveryServer(t, func(t *testing.T, addr string) {

@@ -16,9 +16,9 @@ import (
 // Analysed text contains no control characters, so a filter term never equals a word, and filters are exact.
 //
 // The term for a metadata value consists of metadataFacet, the key's length, the key and the value's identity, so the
-// terms for all values of a key share a prefix. If a value is too long, its term contains a hash instead. For ordered
-// and prefix comparisons, the value then has a second term: longFacet with the start of the value. A row with hashed
-// values has the term longMark, unless it was written by a version without longFacet.
+// terms for all values of a key share a prefix. If the value is too long, the term contains its hash instead. For
+// ordered and prefix comparisons, the value then has a second term: longFacet with the start of the value. A row with
+// hashed values has the term longMark, unless it was written by a version without longFacet.
 const (
 	facetMark       = "\x01"
 	datasourceFacet = facetMark + "d"
@@ -31,8 +31,8 @@ const (
 // Maximum length in bytes of a value in a filter term. Longer values are replaced by their SHA-256.
 const maxFacetBytes = 120
 
-// Maximum length in bytes of an identity in a longFacet. It exceeds any text in an ordered or prefix comparison, so
-// truncation never changes a result.
+// Maximum length in bytes of an identity in a longFacet. It exceeds the length of any string in an ordered or prefix
+// comparison, so truncation never changes a result.
 const maxLongIdentity = len("s") + filter.MaxOrderBytes + 1
 
 func facet(kind, value string) string {

@@ -14,7 +14,7 @@ const (
 	// boundSlack inflates sums of bounds, because scores are summed in a different order and may round up past their
 	// bound.
 	boundSlack = 1 + 1e-9
-	// In a window with at most sparsePostings postings, only slots marked as touched are examined instead of the whole
+	// In a window with at most sparsePostings postings, only the slots marked as touched are examined, not the whole
 	// window.
 	sparsePostings = windowSlots / 4
 	// If at most sparseFiltered slots in a window pass the filter, each of these slots is looked up in the lists.
@@ -208,7 +208,7 @@ func (s *maxScore) partition(threshold float64) (otherBound float64) {
 	return otherBound
 }
 
-// offer looks up a row in all lists, adds up its score and offers it to s.top. Slots must ascend from call to call.
+// offer looks up a row in all lists, adds up its score and offers it to s.top. Slots must be passed in ascending order.
 func (s *maxScore) offer(w, i int) {
 	slot := uint32(w*windowSlots + i)
 	score := 0.0

@@ -201,7 +201,8 @@ func (v Reader) EachTerm(ctx context.Context, group []Segment, f func(term strin
 }
 
 const (
-	// MergeFactor segments in one tier are merged into one segment in the next, whose segments are eight times as large.
+	// MergeFactor is the number of segments in one tier that are merged into one segment in the next tier. Segments in the
+	// next tier are eight times as large.
 	MergeFactor = 8
 	// Maximum number of rows in a segment in the lowest tier.
 	smallestTier = 512

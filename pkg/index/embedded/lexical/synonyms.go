@@ -6,13 +6,13 @@ import (
 	"github.com/sluice/sluice/pkg/analysis"
 )
 
-// Lists for terms with synonyms count in fifths, because analysis.SynonymWeight is a multiple of 1/5.
+// Lists for terms with synonyms count frequencies in fifths, because analysis.SynonymWeight is a multiple of 1/5.
 const (
 	synonymScale  = 5
 	synonymFifths = uint32(analysis.SynonymWeight * synonymScale)
 )
 
-// listFor returns the list for a query term, with its alternatives.
+// listFor returns the list for a query term and its alternatives.
 func (v Reader) listFor(ctx context.Context, t analysis.QueryTerm) (*TermList, error) {
 	if len(t.Alternatives) == 0 || len(v.Segments) == 0 {
 		return v.TermList(ctx, t.Forms)

@@ -65,8 +65,8 @@ func (v Reader) checkCondition(ctx context.Context, c *filter.Filter, datastoreI
 
 var kinds = []filter.Kind{filter.Text, filter.Number, filter.Bool, filter.Date}
 
-// hasKind reports whether any live row has a value of the given kind under a key. Unless `dates` is set, dates count as
-// texts.
+// hasKind reports whether any live row has a value of the given kind under a key. Dates count as texts unless `dates`
+// is set.
 func (v Reader) hasKind(ctx context.Context, key string, kind filter.Kind, dates bool, datastoreID string) (bool, error) {
 	start := "s"
 	switch {

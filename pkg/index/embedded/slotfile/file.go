@@ -22,7 +22,7 @@ import (
 )
 
 // ExtentSlots is the number of slots per memory map. It is a multiple of the page size, so maps start at page
-// boundaries whatever the record size.
+// boundaries regardless of the record size.
 const ExtentSlots = 4096
 
 // extent is one memory map of a slot file.
@@ -123,8 +123,8 @@ type File struct {
 	file *os.File
 }
 
-// Open opens a space's file and removes records beyond the given number of committed slots. If the file is missing or
-// too short, it returns index.ErrCorrupt, except that it creates a missing file if `slots` is 0.
+// Open opens a space's file and removes records beyond the given number of committed slots. If `slots` is 0, a missing
+// file is created. Otherwise, a file that is missing or too short yields index.ErrCorrupt.
 func Open(path string, of Layout, slots uint32) (_ *File, err error) {
 	f := &File{Path: path, View: View{Layout: of}}
 	flags := os.O_RDWR

@@ -18,8 +18,8 @@ import (
 	"github.com/sluice/sluice/pkg/index/embedded/vector"
 )
 
-// Check verifies the space's checksums and row count. It returns index.ErrCorrupt for any mismatch, except in the IVF:
-// a damaged IVF is only marked as broken, to be rebuilt in the background.
+// Check verifies the space's checksums and row count and returns index.ErrCorrupt for any mismatch. A damaged IVF is
+// not an error: it is only marked as broken, so that it is rebuilt in the background.
 func (v View) Check(ctx context.Context) error {
 	var verdict string
 	if err := v.reading.tx.QueryRowContext(ctx, `PRAGMA quick_check(1)`).Scan(&verdict); err != nil {
@@ -96,7 +96,7 @@ func (v View) checkRows(ctx context.Context) error {
 }
 
 // corrupt wraps an SQLite error in index.ErrCorrupt if it indicates damage. Every statement is constant and selects
-// rows that must exist, so an invalid statement or a missing row is also damage.
+// rows that must exist, so an invalid statement or a missing row also indicates damage.
 func corrupt(err error) error {
 	if errors.Is(err, index.ErrCorrupt) {
 		return err

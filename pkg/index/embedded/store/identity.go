@@ -24,7 +24,7 @@ type identity struct {
 	Dimensions int    `json:"dimensions"`
 }
 
-// Identify returns the space in one of a datastore's directories. It reads the database if the identity file is
+// Identify returns the space stored in one of a datastore's directories. It reads the database if the identity file is
 // unreadable or right() rejects its content. If there is no space, it returns ErrNotFound.
 func Identify(ctx context.Context, dir, datastoreID string, right func(index.Space) bool) (index.Space, error) {
 	if name, err := readIdentity(dir); err == nil {

@@ -88,11 +88,11 @@ type keyScratch struct {
 
 var keyPool = sync.Pool{New: func() any { return new(keyScratch) }}
 
-// Locate sets Location, Key, DatasourceID, Generation, Ordinal and Length in hits whose slots, in ascending order, are
-// `slots`. It returns index.ErrCorrupt if a checksum does not match.
+// Locate sets Location, Key, DatasourceID, Generation, Ordinal and Length in each hit. `slots` holds the hits' slots in
+// ascending order. Locate returns index.ErrCorrupt if a checksum does not match.
 func (v View) Locate(ctx context.Context, slots []uint32, hits []index.Hit) error {
 	var odd []int // without a location, so their rows must be read
-	// To save allocations, all keys are substrings of one string. A typical key has 48 bytes. Records are prefetched 8
+	// To save allocations, all keys are substrings of one string. A typical key is 48 bytes long. Records are prefetched 8
 	// hits ahead.
 	const ahead, usual = 8, 48
 	buf := keyPool.Get().(*keyScratch)

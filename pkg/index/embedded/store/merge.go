@@ -258,7 +258,7 @@ func (s *Space) MaintainIVF(ctx context.Context) error {
 	return s.adoptIVF(ctx, snap, c, files)
 }
 
-// adoptIVF commits an IVF built from an earlier snapshot, unless the codes have been replaced since.
+// adoptIVF commits an IVF built from an earlier snapshot, unless the codes have been replaced in the meantime.
 func (s *Space) adoptIVF(ctx context.Context, from *Snapshot, c *vector.IVF, files *vector.IVFFiles) error {
 	s.writeMu.Lock()
 	defer s.writeMu.Unlock()

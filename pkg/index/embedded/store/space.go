@@ -183,7 +183,7 @@ func (s *Space) Close() error {
 	return nil
 }
 
-// errBroken is returned between a commit with an unknown outcome and the space's reopening.
+// errBroken is returned after a commit with an unknown outcome, until the space is reopened.
 var errBroken = errors.New("the space is being reopened after a failed commit: try again")
 
 // commit runs a write transaction. `change` edits the next snapshot and the database. The caller must hold writeMu.
@@ -296,7 +296,8 @@ func (s *Space) IVFBroken() bool {
 }
 
 // ReleaseMemory closes all idle connections but one, and drops the remaining connection's cached pages. If a disk
-// hangs, no connection can be opened, but an open connection can still read data from the system's cache.
+// hangs, no connection can be opened, but an open connection can still read data from the operating system's page
+// cache.
 func (s *Space) ReleaseMemory() {
 	s.reads.SetMaxIdleConns(1)
 	defer s.reads.SetMaxIdleConns(readConnections)

@@ -94,8 +94,8 @@ func (r *reading) end() {
 	}
 }
 
-// addReader adds a reader to the current snapshot and returns the snapshot. Its slots aren't reused before
-// removeReader.
+// addReader adds a reader to the current snapshot and returns the snapshot. The snapshot's slots aren't reused until
+// removeReader is called.
 func (s *Space) addReader() *Snapshot {
 	s.mu.Lock()
 	defer s.mu.Unlock()

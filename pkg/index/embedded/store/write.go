@@ -199,7 +199,7 @@ func insertRows(ctx context.Context, tx *sql.Tx, next *Snapshot, live *bitmap.Ed
 	return nil
 }
 
-// pendingPostings is a segment's blocks while they are being built.
+// pendingPostings holds a segment's blocks while they are being built.
 type pendingPostings struct {
 	sync.WaitGroup
 	blocks [][]byte // without checksums

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// processorTime returns this process's CPU time.
+// processorTime returns the process's CPU time.
 func processorTime(b *testing.B) time.Duration {
 	b.Helper()
 	var u syscall.Rusage

@@ -155,8 +155,8 @@ func listLayout(dimensions int) slotfile.Layout {
 	return slotfile.Columns(quant.CodeBytes(dimensions)+listSlotBytes, quant.Columns(dimensions))
 }
 
-// SkipsIVF reports whether searches should scan all codes: there is no usable IVF, the space is small, or too many rows
-// are unassigned.
+// SkipsIVF reports whether searches should scan all codes, because there is no usable IVF, the space is small, or too
+// many rows are unassigned.
 func (s *Set) SkipsIVF() bool {
 	return !s.IVF.Usable() || s.Rows < int64(s.Thresholds.ivfFrom()) || s.Written > s.Rows/maxUnassignedShare
 }

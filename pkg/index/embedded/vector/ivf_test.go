@@ -28,7 +28,7 @@ func ivfOf(t testing.TB, s *Files, snap *Set) *Set {
 	return &with
 }
 
-// ivfRecall measures IVF searches' recall and the share of all rows whose codes they compare.
+// ivfRecall measures IVF searches' recall and the fraction of all rows whose codes they compare.
 func ivfRecall(t testing.TB, s *Set, queries [][]float32, limit int) (o measured) {
 	t.Helper()
 	for _, q := range queries {

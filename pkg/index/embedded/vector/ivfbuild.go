@@ -43,7 +43,7 @@ func newBuilder(s *Set, t *tree) *builder {
 	return d
 }
 
-// sample draws random live slots: up to n for training, in ascending order, and up to `more` to hold out.
+// sample picks random live slots: up to n for training, in ascending order, and up to `more` to hold out.
 func sample(s *Set, n, more int, rng *rand.Rand) (drawn, held []uint32) {
 	n = min(n, int(s.Rows)/2)
 	more = min(more, int(s.Rows)/4)

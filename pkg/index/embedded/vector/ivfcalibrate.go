@@ -15,9 +15,10 @@ const (
 	heldOutRows = 64
 	// Minimum recall for each limit and query type.
 	targetRecall = 0.995
-	// Maximum share of all rows that a search may scan. Above that, scanning all codes is cheaper.
+	// Maximum fraction of all rows that a search may scan. Above that, scanning all codes is cheaper.
 	maxScanned = 0.33
-	// Maximum number of attempts per limit, and how much to raise the radius factor if an attempt finds too few rows.
+	// Maximum number of attempts per limit, and the factor by which the radius factor is raised if an attempt finds too
+	// few rows.
 	radiusTries, radiusStep = 5, 1.1
 	// Smallest radius factor to try. A factor of 0 has another meaning; see Radius.
 	minRadius = 1e-3
@@ -137,7 +138,7 @@ func withNoise(v []float32, noise float32, rng *rand.Rand) []float32 {
 	return out
 }
 
-// measured holds the lowest recall for any query type, and the mean share of all rows scanned per search.
+// measured holds the lowest recall for any query type, and the mean fraction of all rows scanned per search.
 type measured struct{ recall, scanned float64 }
 
 // measure runs the calibration queries.

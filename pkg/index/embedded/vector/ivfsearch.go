@@ -13,8 +13,8 @@ import (
 	"github.com/sluice/sluice/pkg/index/embedded/vector/quant"
 )
 
-// ScanLists probes lists in rounds. The first round probes a fixed share of them: those whose centroids have the
-// highest inner products with the query. After each round, the threshold θ is the limit-th best score so far. Later
+// ScanLists probes lists in rounds. The first round probes a fixed fraction of them, namely those whose centroids have
+// the highest inner products with the query. After each round, the threshold θ is the limit-th best score so far. Later
 // rounds probe the lists whose bound, product + factor·radius, reaches θ. The factor is calibrated for the space and
 // the limit. Rows in probed lists go through the same stages as in ScanCodes. A round's θ depends only on earlier
 // rounds, so goroutine scheduling doesn't affect the result.
@@ -24,7 +24,7 @@ const (
 	minProbeShare, minProbeCount = 32, 4
 	// Minimum number of rows in the first round, as a multiple of the limit.
 	firstRoundRows = 4
-	// Growth in rows from round to round.
+	// Factor by which the number of rows grows from one round to the next.
 	roundFactor = 4
 )
 

@@ -19,7 +19,7 @@ import (
 
 var limitRows = flag.String("limit.rows", "100000,500000", "numbers of vectors that BenchmarkLimit draws")
 
-// topics returns a source of random vectors that resemble a sentence model's. They lie around topics and subtopics,
+// topics returns a source of random vectors that resemble a sentence model's. They cluster around topics and subtopics,
 // vary most in the first dimensions, and share a common component. Among 100,000 of them, the tenth nearest to a query
 // has a dot product of 0.5 with it; two random ones have 0.05.
 func topics(dimensions, n int) drawn {
@@ -55,8 +55,8 @@ func topics(dimensions, n int) drawn {
 	}}
 }
 
-// BenchmarkLimit alternates a dense search with reading all vectors from memory once, using as many goroutines. The
-// time for reading is a lower bound for any scan of all vectors.
+// BenchmarkLimit alternates a dense search with reading all vectors from memory once, using the same number of
+// goroutines. The time for reading is a lower bound for any scan of all vectors.
 func BenchmarkLimit(b *testing.B) {
 	for size := range strings.SplitSeq(*limitRows, ",") {
 		rows, err := strconv.Atoi(size)

@@ -21,7 +21,7 @@ import (
 	"github.com/sluice/sluice/pkg/index/embedded/vector/quant"
 )
 
-// Minimum share of the truly nearest rows that a dense search must find.
+// Minimum fraction of the truly nearest rows that a dense search must find.
 const minRecall = 0.998
 
 // drawn is a source of random rows and queries.
@@ -30,8 +30,8 @@ type drawn struct {
 	draw       func(rng *rand.Rand, v []float64)
 }
 
-// clusters draws vectors around n random centres. `spread` is the vectors' distance from their centre, relative to the
-// distance between the centres.
+// clusters generates vectors around n random centres. `spread` is the vectors' distance from their centre, relative to
+// the distance between the centres.
 func clusters(dimensions, n int, spread float64) drawn {
 	rng := rand.New(rand.NewPCG(uint64(dimensions), uint64(n)))
 	centres := make([][]float64, n)
@@ -49,7 +49,7 @@ func clusters(dimensions, n int, spread float64) drawn {
 	}}
 }
 
-// gaussian draws vectors with independent components, each with its own spread and mean.
+// gaussian generates vectors with independent components, each with its own spread and mean.
 func gaussian(dimensions int, spread, mean func(i int) float64) drawn {
 	return drawn{dimensions, func(rng *rand.Rand, v []float64) {
 		for i := range v {
@@ -60,7 +60,7 @@ func gaussian(dimensions int, spread, mean func(i int) float64) drawn {
 
 func constant(x float64) func(int) float64 { return func(int) float64 { return x } }
 
-// drawings contains sources of model-like vectors and of vectors that no model should ever produce.
+// drawings lists sources of model-like vectors and of vectors that no model should ever produce.
 var drawings = map[string]drawn{
 	"independent":                       gaussian(128, constant(1), constant(0)),
 	"clusters":                          clusters(128, 200, 1),
@@ -133,8 +133,8 @@ func spaceOfVectors(t testing.TB, dimensions, n int, next func() []float32) (*Fi
 	return s, snap
 }
 
-// recall holds the share of the truly nearest rows that a staged scan finds, and the share of all rows that it compares
-// in full precision. Rows that tie with the last of the truly nearest also count as found.
+// recall holds the fraction of the truly nearest rows that a staged scan finds, and the fraction of all rows that it
+// compares in full precision. Rows that tie with the last of the truly nearest also count as found.
 type recall struct{ found, rescored float64 }
 
 func recallOf(ctx context.Context, s *Set, queries [][]float32, limit int) (recall, error) {
