@@ -54,7 +54,7 @@ func newLibrary(b *testing.B) *library {
 	return l
 }
 
-// text returns `words` random words. The most common ones are English, which identifies the language.
+// text returns `words` random words. The most common ones are English, so the text is recognised as English.
 func (l *library) text(words int) string {
 	common := strings.Fields("the of and to in is for that with was on by as at from it be are this which")
 	var out strings.Builder

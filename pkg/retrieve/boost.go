@@ -15,8 +15,8 @@ import (
 	"github.com/sluice/sluice/pkg/index"
 )
 
-// Boosts change the first stage's final scores, after the deduction for link lists. So they influence which candidates
-// are reranked. They then change the reranker's scores in the same way.
+// Boosts apply to the first stage's final scores, after the penalty for link lists, so they influence which candidates
+// are reranked. They then apply to the reranker's scores in the same way.
 
 // Factor by which the search goes deeper if there are boosts, because a document lifted into the result may rank low
 // without its boost.
@@ -29,8 +29,8 @@ type boostedDocument struct {
 }
 
 // boost applies the boosts to a leg's candidates and sorts them again. If a boost can't use a document's value, boost
-// normally returns domain.CodeInvalid. It returns only a note if the boost comes from the settings, or if the value was
-// read from the document's file.
+// normally returns domain.CodeInvalid. If the boost comes from the settings, or the value was read from the document's
+// file, it only returns a note.
 func (q *query) boost(all []*candidate) (notes []string, err error) {
 	if !slices.ContainsFunc(q.Datastores, func(ds domain.Datastore) bool { return len(q.boosts(&ds)) > 0 }) {
 		return nil, nil

@@ -19,7 +19,7 @@ import (
 
 var noon = time.Date(2026, 11, 27, 12, 0, 0, 0, time.UTC)
 
-// boosted returns a function that sets a request's boosts to those in a JSON text.
+// boosted returns a function that sets a request's boosts to those in the given JSON.
 func boosted(t *testing.T, text string) func(*Request) {
 	t.Helper()
 	all, faults := boost.ParseJSON([]byte(text), "boosts")

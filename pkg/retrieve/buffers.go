@@ -8,7 +8,7 @@ import (
 	"github.com/sluice/sluice/pkg/index"
 )
 
-// A query ranks hundreds of candidates but returns copies of a few, so the candidates' memory is pooled.
+// A query ranks hundreds of candidates but returns copies of only a few, so the candidates' memory is pooled.
 
 // buffer holds a search's hits and the candidates made from them.
 type buffer struct {
@@ -71,7 +71,7 @@ func (o *datasourceSet) release() {
 	datasourceSetPool.Put(o)
 }
 
-// find collects the ids of the hits' datasources. All these datasources count as deleted until the caller has looked
+// find collects the ids of the hits' datasources. They all count as deleted until the caller has looked
 // them up.
 func (o *datasourceSet) find(hits []index.Hit) {
 	o.of, o.owners, o.ids = slices.Grow(o.of[:0], len(hits))[:len(hits)], o.owners[:0], o.ids[:0]

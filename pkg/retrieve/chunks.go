@@ -16,8 +16,8 @@ type ChunkReader struct {
 	Index func(domain.Engine) (index.Index, error)
 }
 
-// Chunks returns at most `limit` of a datasource's chunks from an ordinal on. If the datastore moves or the datasource
-// gets a new active generation in the meantime, Chunks starts over.
+// Chunks returns up to `limit` of a datasource's chunks, starting at an ordinal. If the datastore moves or the
+// datasource gets a new active generation in the meantime, Chunks starts over.
 func (c ChunkReader) Chunks(ctx context.Context, d domain.Datasource, from, limit int) ([]domain.Chunk, error) {
 	for {
 		now, err := c.active(ctx, d.ID)

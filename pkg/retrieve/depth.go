@@ -10,8 +10,8 @@ import (
 // index holds many inactive rows, as after a full resync, the search goes deeper.
 //
 // The lexical leg always uses the full depth, because only candidates count towards a window's score (see document.go).
-// The vector leg's candidates cost more, so it first searches only for the nearest TopK rows and spareVectors more. On
-// test collections, the ranking is then the same as with the full depth. If duplicates or inactive rows leave too few
+// The vector leg's candidates cost more, so it first searches for only the nearest TopK + spareVectors rows. On test
+// collections, the ranking is then the same as with the full depth. If duplicates or inactive rows leave too few
 // fragments, the search is repeated at full depth.
 const (
 	minDepth     = 100
@@ -23,7 +23,7 @@ const (
 	maxInactive = spareVectors / 4
 )
 
-// Depths returns how many candidates a search for topK fragments requests from each leg at first. Some searches, such
+// Depths returns how many candidates a search for topK fragments initially requests from each leg. Some searches, such
 // as those with boosts, request more from the start.
 func Depths(topK int) (lexical, vectors int) {
 	full := max(minDepth, depthPerTop*topK)

@@ -16,7 +16,7 @@ import (
 	"github.com/sluice/sluice/pkg/index"
 )
 
-// limits are a search's limits.
+// limits holds a search's limits.
 type limits struct{ Lexical, Vectors int }
 
 // recordLimits records the limits of all later searches, and truncates each search's hits to its vector limit.

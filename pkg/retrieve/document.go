@@ -19,8 +19,8 @@ const (
 	// documentShare is the window's weight in the lexical score. Below 0.4, articles and abstracts rank worse than with
 	// BM25 over whole documents. Above 0.6, documents with several subjects often rank with the wrong passage.
 	documentShare = 0.5
-	// BM25's k1 and b for windows. Only candidates count towards a window's length, so an irrelevant window has few and is
-	// short. A large b would favour it.
+	// BM25's k1 and b for windows. Only candidates count towards a window's length, so a window that is irrelevant has few
+	// of them and is short. A large b would favour it.
 	documentK1 = 1.2
 	documentB  = 0.2
 	// A term's minimum weight.

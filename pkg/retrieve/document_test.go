@@ -169,7 +169,7 @@ func TestDocumentsOfAQueryWithoutWordsHaveTheScoresOfTheirChunks(t *testing.T) {
 	}
 }
 
-// BenchmarkWeighDocuments weighs as many candidates as a search can have, for eight words.
+// BenchmarkWeighDocuments weighs as many candidates as a search can return, for eight words.
 func BenchmarkWeighDocuments(b *testing.B) {
 	weights := make(map[string]float64)
 	var words []string

@@ -12,8 +12,8 @@ import (
 	"github.com/sluice/sluice/pkg/index"
 )
 
-// A model's weight says how much its vectors help on average. How much they help a particular query also depends on the
-// query and its candidates, so the weight is adjusted by evidence from the query and the candidates.
+// A model's weight says how much its vectors help on average. How much they help with a particular query also depends
+// on the query and its candidates, so the weight is adjusted by evidence gathered from both.
 
 // evidence says how much the vectors may help with a query. All values are from 0 to 1.
 type evidence struct {
@@ -25,7 +25,7 @@ type evidence struct {
 	// rarest is 1 if the best lexical candidate contains the query's rarest word, because then the lexical leg has
 	// probably found the right text. Otherwise it is 0.
 	rarest float64
-	// agreement is the share of documents that are among the best `agreeing` candidates of both legs. The higher it is,
+	// agreement is the fraction of documents that are among the best `agreeing` candidates of both legs. The higher it is,
 	// the less the vectors can add to the lexical leg.
 	agreement float64
 }
@@ -41,8 +41,8 @@ const (
 )
 
 const (
-	// Bounds on the share of symbols in a text: characters other than letters, marks and white space. Up to minSymbols,
-	// evidence.symbols is 0; from maxSymbols, it is 1.
+	// Bounds on the fraction of a text's characters that are symbols, i.e. neither letters, marks nor white space. Up to
+	// minSymbols, evidence.symbols is 0; from maxSymbols, it is 1.
 	minSymbols = 0.04
 	maxSymbols = 0.2
 	// Symbols are counted in the first examinedBytes bytes of each of the examinedTexts best lexical candidates.
@@ -50,8 +50,8 @@ const (
 	examinedBytes = 2000
 	// Number of each leg's best candidates to compare for evidence.agreement.
 	agreeing = 10
-	// Minimum number of candidates for evidence. With fewer candidates, the two legs' best ones would share many documents
-	// by chance.
+	// Minimum number of candidates for gathering evidence. With fewer candidates, the two legs' best ones would share many
+	// documents by chance.
 	minEvidence = 4 * agreeing
 )
 
@@ -125,8 +125,8 @@ func commonDocuments(a, b []*candidate) (n int) {
 	return n
 }
 
-// symbolShare returns the share of a text's characters that are neither letters nor marks, ignoring white space. `ok`
-// is false if there is no text or it has not been read.
+// symbolShare returns the fraction of a text's characters that are neither letters nor marks, ignoring white space.
+// `ok` is false if there is no text or it has not been read.
 func symbolShare(h *index.Hit) (share float64, ok bool) {
 	var symbols, all float64
 	for _, r := range bounded.Prefix(h.Text, examinedBytes) {
@@ -170,7 +170,7 @@ func rarestTerm(weights map[string]float64) (rarest string) {
 	return rarest
 }
 
-// explained returns the evidence as explanations show it, or nil if there is none.
+// explained returns the evidence in the form used in explanations, or nil if there is none.
 func (e *evidence) explained() *domain.ExplainedEvidence {
 	if e == nil {
 		return nil

@@ -11,8 +11,8 @@ import (
 	"github.com/sluice/sluice/pkg/index"
 )
 
-// legsOf returns a fixture with n hits, each in a document of its own. The lexical scores rank the hits in order, and
-// the vectors rank hit i at near(i). All hits have the given text, and hit 0 has the given terms.
+// legsOf returns a fixture with n hits, each in a separate document. The lexical scores rank the hits in order, and the
+// vectors rank hit i at near(i). All hits have the given text, and hit 0 has the given terms.
 func legsOf(n int, near func(i int) int, text string, terms ...string) *fixture {
 	hits := make([]index.Hit, n)
 	for i := range hits {

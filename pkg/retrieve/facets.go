@@ -29,8 +29,8 @@ type FacetRequest struct {
 	Limit     int            // values per key, 1 to MaxFacetValues; 0 means DefaultFacetValues
 }
 
-// Facets counts the documents that match a filter by their values for metadata keys. It returns the same errors as
-// Retrieve.
+// Facets counts the documents that match a filter, grouped by their values for metadata keys. It returns the same
+// errors as Retrieve.
 func (r *Retriever) Facets(ctx context.Context, req FacetRequest) (domain.Facets, error) {
 	faults := facetFaults("keys", req.Keys)
 	if len(req.Keys) == 0 {

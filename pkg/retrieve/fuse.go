@@ -87,14 +87,14 @@ func (c *candidate) compare(other *candidate) int {
 	return strings.Compare(c.hit.Key, other.hit.Key)
 }
 
-// displayScore maps a final score to the one shown to callers, from 0 to 1. The curve is monotonic and spreads the
+// displayScore maps a final score to the one shown to callers, from 0 to 1. The curve is monotonic and spreads out the
 // middle of the range, where relevant fragments are.
 func displayScore(final float64) float64 {
 	x := 1 - min(max(final, 0), 1)
 	return 1 - x*x
 }
 
-// fragment converts a merged fragment to what callers get. It has its best chunk's position and score.
+// fragment converts a merged fragment to the form returned to callers, with the position and score of its best chunk.
 func (p *mergedFragment) fragment() domain.Fragment {
 	text, runs := p.text()
 	metadata := domain.FragmentMetadata(maps.Clone(p.source.Metadata), p.source.Document) // cloned: the source is shared

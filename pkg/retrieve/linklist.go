@@ -5,8 +5,8 @@ import (
 	"slices"
 )
 
-// Share of its score that a chunk from a list of links keeps. Such a list names every subject in few words, so its
-// chunks match a query better than the text that answers it. Half is low enough to rank that text first, but high
+// The fraction of its score that a chunk from a list of links keeps. Such a list names every subject in a few words, so
+// its chunks match a query better than the text that answers it. Half is low enough to rank that text first, but high
 // enough to find the list if nothing else matches.
 const linkListShare = 0.5
 
@@ -25,8 +25,8 @@ func lowerLinkListScores(candidates []candidate) {
 	}
 }
 
-// rerankLinkLists lowers reranked candidates' scores if they are from lists of links, and sorts again. A reranker sees
-// only passages, so it can't recognise such a list.
+// rerankLinkLists lowers the scores of reranked candidates from lists of links, and sorts again. A reranker sees only
+// passages, so it can't recognise such a list.
 func rerankLinkLists(reranked []*candidate) {
 	if !slices.ContainsFunc(reranked, (*candidate).isLinkList) {
 		return

@@ -21,8 +21,8 @@ type pinned struct {
 	chunk *int   // chunk to show; nil means the best
 }
 
-// addPins adds the documents to pin and hide to c. They come from the pins in the datastore's settings that match the
-// query.
+// addPins adds the documents to pin and the documents to hide to c, based on the pins in the datastore's settings that
+// match the query.
 func (r *Retriever) addPins(ctx context.Context, c *control, ds *domain.Datastore, req Request) error {
 	first, blocked := c.settings[ds.ID].Pinned(append([]string{req.Query}, req.Parts...)...)
 	if len(first)+len(blocked) == 0 {

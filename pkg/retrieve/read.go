@@ -8,8 +8,8 @@ import (
 	"github.com/sluice/sluice/pkg/index"
 )
 
-// Ranking doesn't need texts. Only candidates that may become fragments have their rows read, best first and several at
-// a time.
+// Ranking doesn't need texts. Rows are read only for candidates that may become fragments, best first and several at a
+// time.
 
 // Number of candidates to read at a time, after the first read.
 const readAhead = 8

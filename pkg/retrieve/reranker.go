@@ -19,7 +19,7 @@ type Reranker interface {
 	Model() string
 }
 
-// Reranked is a passage in a reranker's order.
+// Reranked is a passage as ranked by a reranker.
 type Reranked struct {
 	Index int // index of the passage
 	Score float64

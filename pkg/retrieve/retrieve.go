@@ -6,7 +6,7 @@
 // as the built-in dense model is, this ranks much better on test collections than rank fusion.
 //
 // The lexical score covers a chunk and the part of its document around it. A short article therefore ranks as if it had
-// not been cut into chunks, and a passage in a book ranks by its own text and the text near it.
+// not been split into chunks, and a passage in a book ranks by its own text and the text near it.
 package retrieve
 
 import (
@@ -56,7 +56,7 @@ type Embedders interface {
 }
 
 // Catalog provides the current state of datasources and datastores. Its answers must be up to date: rows are removed,
-// and become unreadable, as soon as their generation is inactive or their datastore has left their place.
+// and become unreadable, as soon as their generation is inactive or their datastore has moved away from their place.
 type Catalog interface {
 	// ActiveOf returns the datasources' active states, nil for those that don't exist. The results are shared and must not
 	// be changed.
@@ -148,7 +148,7 @@ type Request struct {
 // Result is the answer to a query.
 type Result struct {
 	// Fragments holds at most TopK fragments, sorted by Score, best first. Adjacent chunks are merged into one fragment.
-	// Of near-duplicates, only the best is returned.
+	// Only the best of several near-duplicates is returned.
 	//
 	// Scores are comparable between responses. 1 means that a fragment contains every query word many times and has the
 	// same meaning. If there is no relevant content, all scores are low.

@@ -127,11 +127,11 @@ func (c *candidate) words() float64 {
 	return (1-documentShare)*c.lexical + documentShare*c.document
 }
 
-// Share of an adjacent chunk's score that smooth adds to a chunk's score, because an answer is often next to the
+// The fraction of an adjacent chunk's score that smooth adds to a chunk's score, because an answer is often next to the
 // sentence that names the subject.
 const neighbourShare = 0.05
 
-// smooth raises the score of each candidate in a space by a share of its neighbours' scores in the document. If that
+// smooth raises the score of each candidate in a space by a fraction of its neighbours' scores in the document. If that
 // raises a document's best score, the increase is subtracted from all its chunks, so that long documents have no
 // advantage. The candidates must be in byDocument's order.
 func smooth(order []*candidate) {

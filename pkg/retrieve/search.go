@@ -126,7 +126,7 @@ func (q *query) datastore(ctx context.Context, ds domain.Datastore) (datastoreRe
 }
 
 // serving returns the place that serves the datastore after the search. It queries the catalog only if the search
-// didn't find that out.
+// itself didn't determine the place.
 func (q *query) serving(ctx context.Context, ds domain.Datastore, res datastoreResult, err error) (domain.Place, error) {
 	switch {
 	case !res.servedFrom.IsZero():

@@ -15,7 +15,7 @@ import (
 	"github.com/sluice/sluice/pkg/searchsettings"
 )
 
-// settingsOf has the same settings for every datastore.
+// settingsOf is a SettingsReader with the same settings for every datastore.
 type settingsOf struct{ *searchsettings.Compiled }
 
 func (s settingsOf) Settings(_ context.Context, id string, version int64) (*searchsettings.Compiled, error) {

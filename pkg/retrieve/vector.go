@@ -15,8 +15,8 @@ import (
 	"github.com/sluice/sluice/pkg/lists"
 )
 
-// Bounds on the share of the query's text that the model knows. A mostly unknown query has a misleading vector, so the
-// dense weight is 0 up to coverageNone. From there, it rises to its full value at coverageFull.
+// Bounds on the fraction of the query's text that the model knows. A mostly unknown query has a misleading vector, so
+// the dense weight is 0 up to coverageNone. From there, it rises to its full value at coverageFull.
 const (
 	coverageNone = 0.5
 	coverageFull = 0.9
@@ -102,8 +102,8 @@ func (r *Retriever) givenVector(ctx context.Context, model string, req Request) 
 	return qv.forMode(req.Mode, model), nil
 }
 
-// dimensions returns the number of dimensions of a model's vectors. If the model server hasn't reported it yet, it
-// embeds a word to find out.
+// dimensions returns the number of dimensions of a model's vectors. If the model server hasn't reported it yet,
+// dimensions embeds a word to find out.
 func (r *Retriever) dimensions(ctx context.Context, model string) (int, error) {
 	e, err := r.deps.Embedders.Embedder(model)
 	if err != nil {
@@ -246,7 +246,7 @@ func isZero(v []float32) bool {
 	return !slices.ContainsFunc(v, func(x float32) bool { return x != 0 })
 }
 
-// unavailable wraps an error as domain.CodeUnavailable, unless it's a domain.Error or from a context.
+// unavailable wraps an error as domain.CodeUnavailable, unless it's a domain.Error or a context error.
 func unavailable(err error, format string, args ...any) error {
 	var typed *domain.Error
 	if errors.As(err, &typed) || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
