@@ -14,7 +14,7 @@ import (
 	"github.com/sluice/sluice/pkg/modelhttp"
 )
 
-// Limits on retries.
+// Retry limits.
 const (
 	tries        = 4
 	firstPause   = 100 * time.Millisecond // doubles for each retry; up to half is added at random

@@ -18,8 +18,8 @@ const (
 var ErrPaused = errors.New("the reranker failed repeatedly, so it is paused")
 
 // breaker is a circuit breaker. It keeps queries from waiting for a server that doesn't respond or an overloaded
-// in-process model. After maxFailures failures, it opens for a pause. Then one query probes the server. The pauses grow
-// as long as probes fail.
+// in-process model. After maxFailures failures, it opens for a while. Then one query probes the server. The pause gets
+// longer each time a probe fails.
 type breaker struct {
 	now    func() time.Time
 	server string // in messages: "the server" or "the model"

@@ -40,8 +40,8 @@ func (l *Local) Close() {}
 // equal scores keep their order. A score is the logistic function of the model's output.
 //
 // If no passage was scored in time, because too many queries are being reranked, Rerank returns *Error. If ctx is done
-// first, it returns ctx's error. After two consecutive failures, calls fail at once with ErrPaused for 5 seconds. These
-// pauses grow, up to a minute, as long as no passage is scored in time.
+// first, it returns ctx's error. After two consecutive failures, calls fail at once with ErrPaused for 5 seconds. The
+// pause gets longer, up to a minute, as long as no passage is scored in time.
 func (l *Local) Rerank(ctx context.Context, query string, passages []string, until time.Time) ([]Result, error) {
 	if len(passages) == 0 {
 		return nil, nil

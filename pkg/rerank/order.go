@@ -8,7 +8,7 @@ import (
 
 // normalise sorts the scores and maps them to the range 0 to 1. Most servers return probabilities, which stay
 // unchanged. If scores are similarities between -1 and 1, negative ones become 0. If any score is below -1 or above 1,
-// all scores are taken for raw model outputs and mapped by the logistic function.
+// all scores are treated as raw model outputs and mapped by the logistic function.
 func normalise(scores []float64) []Result {
 	low, high := slices.Min(scores), slices.Max(scores)
 	out := make([]Result, len(scores))

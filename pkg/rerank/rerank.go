@@ -21,7 +21,7 @@ import (
 	"github.com/sluice/sluice/pkg/sleep"
 )
 
-// Limits on a call.
+// Limits for a call.
 const (
 	MaxPassages      = 1000
 	MaxPassageBytes  = 6000 // longer ones are truncated: models read about 512 tokens
@@ -30,7 +30,7 @@ const (
 	maxResponseBytes = 4 << 20
 )
 
-// Limits on a call's requests.
+// Limits for a call's requests.
 const (
 	// Maximum number of texts per TEI request: the default of the server's --max-client-batch-size option
 	// (https://huggingface.co/docs/text-embeddings-inference/cli_arguments).
@@ -130,7 +130,7 @@ func (c *Client) Close() { c.http.CloseIdleConnections() }
 //
 // If the server can't be reached in time, rejects the request or returns an invalid response, Rerank returns *Error. If
 // ctx is done first, it returns ctx's error. After two consecutive failures, calls fail at once with ErrPaused for 5
-// seconds. These pauses grow, up to a minute, as long as the server keeps failing.
+// seconds. The pause gets longer, up to a minute, as long as the server keeps failing.
 //
 // A nonzero `until` is a deadline: if the server hasn't answered by then, Rerank fails as if it couldn't be reached in
 // time.
@@ -166,7 +166,7 @@ func (c *Client) Rerank(ctx context.Context, query string, passages []string, un
 }
 
 // scores requests the scores in the last format that worked. If the server rejects it and the URL leaves the format
-// open, scores tries the other one: Jina's instead of TEI's, or vice versa.
+// open, scores tries the other format: Jina's instead of TEI's, or vice versa.
 func (c *Client) scores(ctx context.Context, query string, texts []string) ([]float64, error) {
 	f := form(c.form.Load())
 	scores, err := c.scoresAs(ctx, f, query, texts)

@@ -23,8 +23,8 @@ type server struct {
 	*httptest.Server
 	mu       sync.Mutex
 	requests []request
-	// If `before` is set, it sees each request first. If it returns true, it has handled the request. `count` is the
-	// request's number, starting at 1.
+	// If `before` is set, it is called first for each request, and returns true if it has handled the request. `count` is
+	// the request's number, starting at 1.
 	before func(w http.ResponseWriter, r *http.Request, count int) bool
 }
 
