@@ -5,8 +5,8 @@ import (
 	"unicode/utf8"
 )
 
-// Batch counts the terms in texts that are stored in one write. It numbers the terms, so that later steps need no
-// string lookups. It is not safe for concurrent use.
+// Batch counts the terms in the texts stored by one write. It numbers the terms, so that later steps need no string
+// lookups. It is not safe for concurrent use.
 type Batch struct {
 	analyzer *Analyzer
 	terms    []string // indexed by number

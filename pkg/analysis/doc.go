@@ -14,7 +14,7 @@ package analysis
 const (
 	// MaxTermRunes is the maximum length of a term in characters. Longer words are truncated in documents and queries.
 	MaxTermRunes = 64
-	// MaxTerms is the maximum number of terms per document. Lexical search doesn't find anything after that.
+	// MaxTerms is the maximum number of terms per document. Lexical search finds nothing beyond that.
 	MaxTerms = 200_000
 	// MaxQueryTerms is the maximum number of distinct terms per query.
 	MaxQueryTerms = 256

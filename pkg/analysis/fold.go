@@ -8,7 +8,7 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// Usual replacements for letters that Unicode does not decompose: the letter without its stroke, or two letters.
+// Conventional replacements for letters that Unicode does not decompose: the letter without its stroke, or two letters.
 var letterFolds = map[rune]string{
 	'ß': "ss", 'æ': "ae", 'œ': "oe", 'ø': "o", 'đ': "d", 'ð': "d", 'ł': "l", 'ħ': "h", 'ŧ': "t", 'þ': "th", 'ı': "i",
 	'ŋ': "n", 'ə': "e", 'ɓ': "b", 'ɗ': "d", 'ƙ': "k",

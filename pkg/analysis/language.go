@@ -22,10 +22,10 @@ const (
 	Vietnamese Language = "vi"
 )
 
-// Detect returns the language of a text, based on its first few hundred words. It looks at the script and, if languages
-// share the script, at function words and then trigrams. If these don't identify the language and the letters are
-// Latin, a long text is Unknown. A short text, such as a heading or a table, counts as English, because the English
-// stemmer does little harm to other languages.
+// Detect returns the language of a text, based on its first few hundred words. It uses the script and, if languages
+// share that script, function words and then trigrams. If these don't identify the language and the letters are Latin,
+// a long text is Unknown. A short text, such as a heading or a table, counts as English, because the English stemmer
+// does little harm to other languages.
 func Detect(text string) Language {
 	words, scripts := countScripts(text)
 	switch script := scripts.mainScript(); script {
@@ -206,7 +206,7 @@ func scriptOf(r rune) script {
 
 type scriptCount [scripts]int
 
-// mainScript returns the script that most of the text is in. Words in Han, kana or Hangul have few characters, so each
+// mainScript returns the script used by most of the text. Words in Han, kana or Hangul have few characters, so each
 // character in these scripts counts three times. Text with kana is Japanese even if most of it is Han.
 func (c *scriptCount) mainScript() script {
 	for _, dense := range []script{scriptHan, scriptKana, scriptHangul} {

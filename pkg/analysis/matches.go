@@ -10,8 +10,8 @@ import (
 type Match struct{ Start, End int }
 
 // Matches returns the words in a text that match a query term, in order, at most `limit`. `lang` is the result of
-// Detect. Adjacent matches in a script without spaces are merged, and so are matches with just a joining character
-// between them, as in AX-200.
+// Detect. Adjacent matches in a script without spaces are merged, and so are matches separated by a single joining
+// character, as in AX-200.
 func Matches(text string, lang Language, query []QueryTerm, limit int) []Match {
 	forms := formsToMark(query)
 	var out []Match

@@ -12,7 +12,7 @@ import (
 // Maximum number of pages that a query can name.
 const maxNamedPages = 8
 
-// pagePrefix starts page terms. It ends with a space, which is in no word's term.
+// pagePrefix is the prefix of page terms. It ends with a space, which no word's term contains.
 const pagePrefix = "page "
 
 // pageCount is the Count of a query's page terms. They weigh as much as a word that the query repeats pageCount times,

@@ -12,7 +12,7 @@ import (
 // SynonymWeight is the weight of a synonym's occurrence in a row. The query's own words have weight 1.
 const SynonymWeight = 0.8
 
-// Limits on query expansion.
+// Limits for query expansion.
 const (
 	maxAlternatives      = 16  // per term
 	maxQueryAlternatives = 128 // per query
@@ -81,8 +81,8 @@ func Word(text string) (word string, ok bool) {
 	return word, word != "" && word == text
 }
 
-// Words returns the number of words in a text for the purpose of synonyms: in scripts without spaces, each character is
-// a word. It stops counting at limit + 1.
+// Words returns how many words a text has when matching synonyms. In scripts without spaces, each character is a word.
+// It stops counting at limit + 1.
 func Words(text string, limit int) (n int) {
 	for range units(text) {
 		if n++; n > limit {

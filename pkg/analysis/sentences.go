@@ -58,7 +58,7 @@ func appendSentences(out []Span, text string, from, to int) []Span {
 
 // Maximum length of a run of characters other than letters and digits. A longer one always ends a sentence and is not
 // passed to the Unicode rules: they look back over closing brackets and spaces, so a hundred thousand brackets would
-// take them half a minute.
+// keep them busy for half a minute.
 const maxGap = 64
 
 // segment ends with a long run of characters other than letters and digits, or at the end of the text. Only

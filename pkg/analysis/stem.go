@@ -50,8 +50,8 @@ func term(word string, lang Language) string {
 // stemSpelling replaces letters that the stemmers don't know: ё, and the dotted i from lower-casing İ.
 var stemSpelling = strings.NewReplacer("ё", "е", "i\u0307", "i")
 
-// stemmed returns the stem of a lower-case word without diacritics. That was the index term in version 1 of this
-// package, and rows not indexed since then still contain it.
+// stemmed returns the stem of a lower-case word without diacritics. Version 1 of this package used it as the index
+// term, and rows not indexed since then still contain it.
 func stemmed(word string, lang Language) string {
 	if lang == Vietnamese {
 		return word
@@ -84,7 +84,7 @@ func snowballStem(word string, stem func(*snowball.Env) bool) (out string) {
 	return env.Current()
 }
 
-// stemmable reports whether a word has no digits and is long enough for an ending.
+// stemmable reports whether a word has no digits and is long enough to have an ending.
 func stemmable(word string) bool {
 	return utf8.RuneCountInString(word) > 2 && !hasDigit(word)
 }
