@@ -31,7 +31,7 @@ const (
 	Contains Op = "contains" // all of Values are among the key's values
 )
 
-// Ops lists all operators in the documentation's order.
+// Ops lists all operators, in the same order as the documentation.
 var Ops = []Op{Eq, Ne, Gt, Gte, Lt, Lte, In, Nin, Exists, Prefix, Contains, And, Or, Not}
 
 // Limits on a filter.

@@ -9,8 +9,8 @@ import (
 // Matches evaluates the filter on one row. `values` returns the row's values for a key, without duplicates. A nil
 // filter matches every row.
 //
-// Values of different types, such as a text and a number, compare as false. Engines return an Error for such a filter
-// instead; see Conflict.
+// Comparing values of different types, such as a text and a number, yields false. Engines return an Error for such a
+// filter instead; see Conflict.
 func (f *Filter) Matches(values func(key string) []Value) bool {
 	if f == nil {
 		return true

@@ -12,12 +12,12 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// Maximum number of faults to report.
+// Maximum number of errors to report.
 const maxFaults = 10
 
-// Parse reads a filter from a decoded JSON object. If the object isn't a valid filter, Parse returns its faults and no
-// filter. For null, it returns neither. `field` is the filter's name in the request, and the paths of faulty fields
-// start with it.
+// Parse reads a filter from a decoded JSON object. If the object isn't a valid filter, Parse returns only the errors.
+// If it is null, Parse returns neither a filter nor errors. `field` is the filter's name in the request, and the paths
+// of invalid fields start with it.
 func Parse(v any, field string) (*Filter, []domain.FieldError) {
 	if v == nil {
 		return nil, nil
@@ -69,7 +69,7 @@ func (p *parser) fault(field, format string, args ...any) {
 	}
 }
 
-// filter reads a filter. If it adds a fault, don't use the result.
+// filter reads a filter. If it reports an error, don't use the result.
 func (p *parser) filter(v any, field string, depth int) *Filter {
 	object, ok := v.(map[string]any)
 	if !ok {
@@ -108,7 +108,7 @@ func (p *parser) filter(v any, field string, depth int) *Filter {
 
 const example = `{"type": "eq", "key": "team", "value": "docs"}`
 
-// closed adds a fault for each field that filters with this operator can't have. A null field counts as omitted.
+// closed reports an error for each field that filters with this operator can't have. A null field counts as omitted.
 func (p *parser) closed(object map[string]any, field string, op Op, allowed ...string) {
 	for _, name := range slices.Sorted(maps.Keys(object)) {
 		if !slices.Contains(allowed, name) && object[name] != nil {

@@ -2,7 +2,7 @@ package filter
 
 import "slices"
 
-// PropertyPrefix starts keys that name a datasource's property rather than metadata.
+// PropertyPrefix is the prefix of keys that name a datasource's property rather than metadata.
 const PropertyPrefix = "datasource."
 
 // Properties of a datasource. Content indexed by an old version lacks them and can't be filtered by them until it is

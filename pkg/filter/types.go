@@ -25,7 +25,7 @@ func AsError(err error) *Error {
 	return nil
 }
 
-// Refuses returns the kinds of values that the condition can't compare and that its key therefore must not have. Only
+// Refuses returns the kinds of values that the condition can't compare, so its key must not have any of them. Only
 // ordered comparisons distinguish dates from other texts.
 func (f *Filter) Refuses() Kind {
 	if len(f.Values) == 0 || f.Op == Exists {

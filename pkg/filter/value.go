@@ -91,8 +91,8 @@ func ValueOf(v any) (Value, bool) {
 	return Value{}, false
 }
 
-// Identity returns a string that only equal values share. Numbers, booleans and texts never share one, nor do different
-// texts for the same time. FromIdentity is the inverse.
+// Identity returns a string that only equal values share. Values of different types never share one, nor do texts that
+// express the same time differently. FromIdentity is the inverse.
 func (v Value) Identity() string {
 	switch v.kind {
 	case Number:
@@ -158,7 +158,7 @@ func (v Value) MarshalJSON() ([]byte, error) { return json.Marshal(v.Any()) }
 // Layouts of dates. They are in UTC unless they have a zone.
 var layouts = []string{time.RFC3339Nano, "2006-01-02T15:04:05.999999999", "2006-01-02T15:04", "2006-01-02T15:04Z07:00", "2006-01-02"}
 
-// Lengths in bytes of the shortest and longest dates. Fractions of a second may have nine digits.
+// Lengths in bytes of the shortest and longest dates. Fractional seconds may have up to nine digits.
 const (
 	minDateBytes = len("2006-01-02")
 	maxDateBytes = len("2006-01-02T15:04:05.999999999+07:00")
