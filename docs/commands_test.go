@@ -40,7 +40,7 @@ func TestMain(m *testing.M) {
 // Time limit per page. A working page takes far less.
 const hangs = 5 * time.Minute
 
-// preamble makes the shell stop at the first failing command, including a request the service rejects. On a busy
+// preamble makes the shell stop at the first failing command, including when the service rejects a request. On a busy
 // machine the service may answer 503, so curl retries, as clients should.
 const preamble = `set -euo pipefail
 curl() { command curl --fail-with-body --retry 5 --max-time 120 "$@"; }

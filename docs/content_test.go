@@ -88,7 +88,7 @@ func TestGoCodeOfThePagesCompiles(t *testing.T) {
 // variable matches environment variables that look like Sluice settings.
 var variable = regexp.MustCompile(`\b(?:SLUICE|NATS|DATABASE|MILVUS|OPENAI|AZURE_OPENAI|ANTHROPIC|RERANK|CHROME)_[A-Z0-9_]*[A-Z0-9_*…]`)
 
-// ofOthers explains names that look like Sluice settings but aren't.
+// ofOthers maps names that look like Sluice settings but aren't to what they are.
 var ofOthers = map[string]string{
 	"SLUICE_DATASTORE":        "a datastore's id, in examples",
 	"SLUICE_URL":              "the service that a client talks to",

@@ -3,7 +3,7 @@ package docs
 
 import "embed"
 
-// Files contains all pages, decision records, history documents, pictures and examples, under their paths within this
+// Files contains all pages, decision records, history documents, images and examples, under their paths within this
 // directory.
 //
 //go:embed *.md adr/*.md adr/archive/*.md history/*.md images examples
