@@ -6,7 +6,7 @@
 //	sluice crawler              fetch web pages for a service; any number can run
 //	sluice COMMAND              run a command; `sluice --help` lists them
 //
-// If started through a link named api, ingestor or crawler, it behaves like the program of that name.
+// If started through a link named api, ingestor or crawler, it behaves like the program with that name.
 package main
 
 import (
