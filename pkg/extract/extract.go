@@ -25,8 +25,8 @@ import (
 // clockFactor is the ratio of a document's wall-clock limit to its CPU time limit.
 const clockFactor = 3
 
-// Limits for an Extractor that draws pages. They leave room for compiling PDFium, which takes more time and memory than
-// drawing and is needed if the cache folder doesn't hold the compiled code yet.
+// Limits for an Extractor that renders pages. They leave room for compiling PDFium, which takes more time and memory
+// than rendering and is necessary if the cache folder doesn't contain the compiled code yet.
 const (
 	DrawMemory  = 1 << 30          // bytes
 	DrawTimeout = 20 * time.Second // CPU time
@@ -58,15 +58,15 @@ type Options struct {
 	// Default: a folder in the user's cache directory.
 	CacheDir string
 	// TempDir is the folder for documents being read. Files that a killed process leaves there are not removed.
-	// Default: the system's folder for temporary files.
+	// Default: the system's temporary folder.
 	TempDir string
 	// IdleAfter is how long a child may be idle before it is stopped. Default 30 seconds.
 	IdleAfter time.Duration
 	// Recycle is the number of documents after which a child is replaced. Default 200.
 	Recycle int
-	// Tesseract is the path to the OCR program, "off" for none, or "" for the program called tesseract in the PATH.
+	// Tesseract is the path to the OCR program, "off" to disable OCR, or "" to look for tesseract in the PATH.
 	Tesseract string
-	// Recognisers is the maximum number of pages that OCR processes at the same time. Each page keeps a processor busy for
+	// Recognisers is the maximum number of pages to run through OCR concurrently. Each page keeps a processor busy for
 	// seconds. Default: half of the processors, but at least 1.
 	Recognisers int
 	// MaxScans is the maximum number of a document's pages to run through OCR. Default 1,000.
@@ -74,7 +74,8 @@ type Options struct {
 	// MaxPictures is the maximum number of pictures within a document, such as screenshots in a presentation, to run
 	// through OCR. With the default of 0, their text is not read.
 	MaxPictures int
-	// PictureTime is how long OCR may take for all of a document's pictures. Default PictureTime.
+	// PictureTime is the maximum time to spend on OCR of a document's pictures, all of them together. Default
+	// PictureTime.
 	PictureTime time.Duration
 	// Log receives a warning for each child that dies. Default slog.Default().
 	Log *slog.Logger
@@ -126,8 +127,8 @@ const (
 	largeFile = 2 << 20
 )
 
-// cpuLimit returns the CPU time limit for a file of the given size. A small file that takes long is hostile or damaged
-// and would only block a child.
+// cpuLimit returns the CPU time limit for a file of the given size. A small file that takes a long time is hostile or
+// damaged and would only tie up a child.
 func (o Options) cpuLimit(size int64) time.Duration {
 	least := min(smallFileTime, o.Timeout)
 	share := float64(min(size, largeFile)) / largeFile
@@ -211,7 +212,7 @@ func (x *Extractor) Extract(ctx context.Context, req Request) (*domain.Document,
 	return x.extract(ctx, req)
 }
 
-// Draw renders a page of a PDF as a PNG picture. Pages are counted from 1. Like Extract, it may wait for a free child,
+// Draw renders a page of a PDF as a PNG image. Pages are counted from 1. Like Extract, it may wait for a free child,
 // and it returns the same kinds of errors.
 func (x *Extractor) Draw(ctx context.Context, req Request, page int) ([]byte, error) {
 	if page < 1 {
@@ -235,7 +236,7 @@ func (x *Extractor) Locate(ctx context.Context, req Request, passages []Passage)
 	return x.locate(ctx, req, passages)
 }
 
-// task tells a child to draw `page`, to locate `passages` or, if neither is set, to read the document.
+// task tells a child to render `page`, to locate `passages` or, if neither is set, to read the document.
 type task struct {
 	page       int
 	passages   []Passage
@@ -383,7 +384,7 @@ func openDocument(path string) (f *os.File, size int64, err error) {
 	return f, info.Size(), nil
 }
 
-// logMissingRights logs, once, the child restrictions that the system does not support.
+// logMissingRights logs, once, which child restrictions the system does not support.
 func (x *Extractor) logMissingRights(w *sandbox.Worker) {
 	if len(w.Missing) > 0 {
 		x.reportMissing.Do(func() {
@@ -418,7 +419,7 @@ func (x *Extractor) spool(r io.Reader) (path string, err error) {
 	return f.Name(), nil
 }
 
-// take returns an idle child, or starts a child if none is idle.
+// take returns an idle child or, if there is none, starts one.
 func (x *Extractor) take() (*sandbox.Worker, error) {
 	x.mu.Lock()
 	if n := len(x.Idle); n > 0 {
@@ -470,7 +471,7 @@ func (x *Extractor) retire(iw *idleWorker) {
 	}
 }
 
-// Close stops all children and waits for them. Documents being read fail. It's safe to call twice.
+// Close stops all children and waits for them. Any documents still being read fail. It's safe to call Close twice.
 func (x *Extractor) Close() error {
 	x.cancel(errClosed)
 	x.mu.Lock()

@@ -278,8 +278,8 @@ func macros(t testing.TB) []byte {
 	return documentWith(t, map[string]string{"word/vbaProject.bin": "Sub AutoOpen()\nShell \"id\"\nEnd Sub", "word/vbaData.xml": "<x>AutoOpen</x>", "word/activeX/activeX1.bin": "AutoOpen"})
 }
 
-// The first three objects of PDFs with one page, and a content stream. The page is object 3, its content is object 4,
-// and its form XObject is object 5.
+// The first three objects of a one-page PDF, and a content stream. The page is object 3, its content is object 4, and
+// its form XObject is object 5.
 const (
 	zooCatalog = "<< /Type /Catalog /Pages 2 0 R >>"
 	zooPages   = "<< /Type /Pages /Kids [3 0 R] /Count 1 >>"
@@ -300,7 +300,7 @@ func pack(t testing.TB, data []byte) []byte {
 	return b.Bytes()
 }
 
-// flateBomb returns a page with a form XObject that contains half a gigabyte of blanks, compressed to half a megabyte.
+// flateBomb returns a page with a form XObject that contains half a gigabyte of spaces, compressed to half a megabyte.
 func flateBomb(t testing.TB) []byte {
 	t.Helper()
 	var b bytes.Buffer
@@ -341,7 +341,7 @@ func nestedArrays(testing.TB) []byte {
 	return extracttest.PDF(zooCatalog, zooPages, zooPage, extracttest.Stream("", zooHello+strings.Repeat("[", 100_000)+" TJ "), strings.Repeat("[", 100_000))
 }
 
-// formsThatFanOut returns a page that would draw 2^40 forms: each of 40 forms draws the next one twice.
+// formsThatFanOut returns a page that would paint 2^40 forms: each of 40 forms paints the next one twice.
 func formsThatFanOut(testing.TB) []byte {
 	objects := []string{zooCatalog, zooPages, zooPage, extracttest.Stream("", zooHello+"/X Do")}
 	for n := range 40 {

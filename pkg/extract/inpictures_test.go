@@ -96,7 +96,7 @@ var documentsWithPictures = []withPictures{
 }
 
 // openDocument returns an OpenDocument file that contains `before`, the pictures and `after`, in this order. `around`
-// is the format string for the XML around each picture's frame.
+// is the format string for the XML that surrounds each picture's frame.
 func openDocument(t *testing.T, kind, around, before, after, alt string, pictures []string) []byte {
 	t.Helper()
 	parts := []extracttest.Part{{"mimetype", "application/vnd.oasis.opendocument." + kind}}
@@ -128,7 +128,7 @@ func readPictures(t *testing.T, x *extract.Extractor, name string, data []byte) 
 	return doc
 }
 
-// blockTexts returns the texts of a document's blocks, with each line break replaced by a space.
+// blockTexts returns the text of each block in a document, with line breaks replaced by spaces.
 func blockTexts(doc *domain.Document) []string {
 	var texts []string
 	for _, b := range doc.Blocks {
@@ -251,7 +251,7 @@ func TestPicturesAreReadOnlyIfTheSettingAllowsIt(t *testing.T) {
 	}
 }
 
-// hugePNG returns a PNG file of 60,000 × 60,000 pixels that is only a few bytes long.
+// hugePNG returns a PNG file with 60,000 × 60,000 pixels that is only a few bytes long.
 func hugePNG() string {
 	chunk := func(kind string, data []byte) []byte {
 		out := binary.BigEndian.AppendUint32(nil, uint32(len(data)))

@@ -26,7 +26,7 @@ func page(box, extra, content string, more ...string) []byte {
 	}, more...)...)
 }
 
-// TestPagesAreDrawnInAChildProcess draws pages of ordinary and hostile files, with the service's limits.
+// TestPagesAreDrawnInAChildProcess renders pages from ordinary and hostile files, with the service's limits.
 func TestPagesAreDrawnInAChildProcess(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {

@@ -18,8 +18,8 @@ import (
 	"github.com/sluice/sluice/pkg/extract/tesseract"
 )
 
-// maxScanRounds is how often a document may request OCR. The first round covers pages without text and samples of pages
-// with a text layer. If the samples don't match the pictures, a second round covers all other pages.
+// maxScanRounds is the maximum number of OCR rounds per document. The first round covers pages without text and samples
+// of pages with a text layer. If the samples don't match the pictures, a second round covers all other pages.
 const maxScanRounds = 2
 
 // Recognition describes the installed OCR program: its version and the languages it can recognise.
@@ -149,7 +149,7 @@ func (r *recognition) finish(doc *domain.Document, err error) (*domain.Document,
 	return doc, err
 }
 
-// pictures runs OCR on pictures within a document, like pages does on pages. Many pictures have no text. All pictures
+// pictures runs OCR on pictures within a document, as pages does on pages. Many pictures have no text. All pictures
 // together may take Options.PictureTime, not counting the time they wait for their turn.
 func (r *recognition) pictures(ctx context.Context, pictures []domain.Picture) error {
 	r.inPicture = true
@@ -178,7 +178,7 @@ func (r *recognition) pictures(ctx context.Context, pictures []domain.Picture) e
 
 // pages runs OCR on the given pages. Workspaces take turns page by page, so a long document does not hold up documents
 // from other workspaces. Pages whose OCR fails are recorded as failed. An error means that the document cannot be read
-// now.
+// at the moment.
 func (r *recognition) pages(ctx context.Context, numbers []int) error {
 	numbers = numbers[:min(len(numbers), r.x.opts.MaxScans-r.done)]
 	total := r.done + len(numbers)
@@ -226,7 +226,7 @@ func (r *recognition) next(ctx context.Context, number, total int) (page scan.Pa
 	return page, took, nil
 }
 
-// failure tells users why OCR failed for a page.
+// failure returns a message that tells users why OCR failed for a page.
 func failure(err error) string {
 	switch e, _ := errors.AsType[*format.Error](err); {
 	case e != nil:
@@ -305,7 +305,7 @@ func (r *recognition) picture(ctx context.Context, number, turn int) (picture *o
 	return answer.Scan, answer.ScanAngle(), err
 }
 
-// maxLocatedScans limits how many scanned pages go through OCR to locate passages, because the caller is waiting.
+// maxLocatedScans limits how many scanned pages go through OCR when locating passages, because the caller is waiting.
 const maxLocatedScans = 2
 
 // locate finds passages in a document. If the passages are on scanned pages, up to maxLocatedScans of those pages go

@@ -25,7 +25,8 @@ type Limits struct {
 const (
 	// MaxPath is the maximum length of a file's path, in characters.
 	MaxPath = 500
-	// An archive's directory may have minDirectory bytes, plus directoryPerFile for each file that may be read.
+	// The maximum size of an archive's directory is minDirectory bytes plus directoryPerFile for each file that may be
+	// read.
 	minDirectory     = 1 << 20
 	directoryPerFile = 512
 )
@@ -128,7 +129,7 @@ func Open(data io.ReaderAt, size int64, lim Limits) (*Archive, error) {
 	return a, nil
 }
 
-// checkRatio rejects archives that unpack to so many times their size that they must be hostile.
+// checkRatio rejects archives whose expansion ratio is so high that they must be hostile.
 func checkRatio(files []*zip.File, size int64) error {
 	total, packed := uint64(0), uint64(max(size, 1))
 	for _, f := range files {
@@ -140,7 +141,7 @@ func checkRatio(files []*zip.File, size int64) error {
 	return nil
 }
 
-// directoryReader limits how much is read for the archive's directory, because its entries take memory.
+// directoryReader limits the number of bytes read for the archive's directory, because its entries take up memory.
 type directoryReader struct {
 	io.ReaderAt
 	left int64

@@ -156,8 +156,8 @@ func allRunes(sample []byte, get func([]byte) uint32) bool {
 }
 
 // wideByScript recognises UTF-16 without a byte order mark in non-Latin scripts and returns its name. In such text,
-// hardly any byte pairs except spaces and line ends contain a zero byte, which comes first in big-endian text and
-// second in little-endian text.
+// hardly any byte pairs except spaces and line ends contain a zero byte. The zero byte comes first in big-endian text
+// and second in little-endian text.
 func wideByScript(sample []byte) (name string, skip int) {
 	var ascii, other [2]int // number of byte pairs by the index of their zero byte, for ASCII and for other characters
 	for i := 0; i+1 < len(sample); i += 2 {
@@ -215,7 +215,8 @@ func iso2022(data []byte) string {
 	return ""
 }
 
-// Evidence records what a text's bytes reveal about its encoding. Add takes the text in chunks; only a sample is kept.
+// Evidence records what a text's bytes reveal about its encoding. Add receives the text in chunks; only a sample is
+// kept.
 type Evidence struct {
 	head                []byte // the first bytes
 	sample              []byte // excerpts with non-ASCII bytes
@@ -341,7 +342,7 @@ func DecodeWith(data []byte, name string) (string, string) {
 	return string(out), name
 }
 
-// Known reports whether the label names an encoding.
+// Known reports whether the label names a known encoding.
 func Known(label string) bool {
 	enc, _ := charset.Lookup(label)
 	return enc != nil

@@ -12,8 +12,8 @@ import (
 )
 
 // Scores for kinds of characters. A text's score is the mean over its non-ASCII characters; a frequent letter scores 1.
-// The more a character says about correct or wrong decoding, the further its score is from 0. Only the order of these
-// values matters, and tests check it.
+// The more strongly a character indicates correct or wrong decoding, the further its score is from 0. Only the order of
+// these values matters, and tests check it.
 const (
 	scoreRarest = 0.4  // rarest letter of an alphabet; text has mostly frequent letters, noise uses all equally
 	scoreKana   = 0.9  // kana: half of any Japanese text; no other candidate encoding yields runs of them
@@ -145,7 +145,8 @@ func guessEncoding(sample []byte) (name string, score float64) {
 	return best, bestScore
 }
 
-// focusSample shortens the sample to what a reliable score needs, because every candidate encoding is tried on it.
+// focusSample shortens the sample to the amount needed for a reliable score, because every candidate encoding is tried
+// on it.
 func focusSample(sample []byte) []byte {
 	const enough = 12 << 10
 	if len(sample) <= enough {

@@ -1,6 +1,7 @@
 package charset
 
-// alphabet lists a language's non-ASCII letters, most frequent first, to tell its text from wrongly decoded text.
+// alphabet lists a language's non-ASCII letters, most frequent first. It distinguishes the language's text from wrongly
+// decoded text.
 type alphabet struct {
 	lang    string // ISO 639-3 code in whatlanggo; "" if whatlanggo does not know the language
 	letters string

@@ -2,8 +2,8 @@ package charset
 
 import "unicode/utf8"
 
-// charLevel is a two-byte character set's section of common characters. Asian character sets keep rare characters in
-// separate ranges, so many rare characters indicate a wrong decoder.
+// charLevel is the section of a two-byte character set that holds the common characters. Asian character sets keep rare
+// characters in separate ranges, so many rare characters indicate a wrong decoder.
 type charLevel struct {
 	encoding    string
 	first, last byte // range of its characters' first bytes

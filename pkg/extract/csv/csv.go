@@ -70,7 +70,7 @@ func read(p *format.Parser) error {
 }
 
 // preamble reads the comment lines above the table. If a comment has as many fields as the rows below, it becomes the
-// header row, without its comment mark.
+// header row, with the comment character removed.
 func preamble(p *format.Parser, r *reader) error {
 	width := r.commonFieldCount()
 	for len(r.lookahead) > 0 {
@@ -201,7 +201,7 @@ func (r *reader) record() (fields []string, at int, ok bool, err error) {
 	return record.fields, first.number, true, nil
 }
 
-// record splits one record into fields. It takes one line at a time, so that a long quoted field is scanned only once.
+// record splits one record into fields. It is fed line by line, so that a long quoted field is scanned only once.
 type record struct {
 	sep     rune
 	escaped bool // as in reader
@@ -210,7 +210,7 @@ type record struct {
 	quoted  []string // lines of that field so far
 }
 
-// escapedQuote matches a quotation mark between a backslash and a letter or digit, which shows that the file escapes
+// escapedQuote matches a quotation mark between a backslash and a letter or digit. A match shows that the file escapes
 // quotation marks with backslashes. Elsewhere, the backslash may just be the field's last character.
 var escapedQuote = lazyregexp.New(`\\" ?[\p{L}\p{N}]`)
 
@@ -254,8 +254,8 @@ func splitRecord(s string, sep rune) []string {
 }
 
 // quotedField reads a field up to its closing quotation mark, which must be followed by a separator or the end of the
-// line. Any other quotation mark, doubled or not, is part of the text, such as an inch mark. If `escaped` is set, a
-// quotation mark after a backslash never closes the field.
+// line. Any other quotation mark, doubled or not, is part of the text: it may be an inch mark, for example. If
+// `escaped` is set, a quotation mark after a backslash never closes the field.
 func quotedField(s, sep string, escaped bool) (field, rest string, closed bool) {
 	var b strings.Builder
 	marks := `"`
@@ -330,8 +330,8 @@ func greekQuestions(lines []string) bool {
 }
 
 // fieldCounts splits the lines into records and counts fields. `width` is the most common number of fields, `votes` is
-// the number of records with it, and `records` is the total. Records with one field don't affect `width`. Comments and
-// empty lines don't count.
+// the number of records that have that many, and `records` is the total. Records with one field don't affect `width`.
+// Comments and empty lines don't count.
 func fieldCounts(lines []string, sep rune) (width, votes, records int) {
 	counts, escaped := map[int]int{}, false
 	for i := 0; i < len(lines); i++ {

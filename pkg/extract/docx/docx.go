@@ -34,7 +34,7 @@ var Format = ooxml.NewFormat(format.Format{
 })
 
 // read reads a Word document. Footnotes, endnotes and comments follow the paragraphs that refer to them. A header or
-// footer shared by several sections is read once. Tracked changes count as accepted.
+// footer shared by several sections is read once. Tracked changes are treated as accepted.
 func read(p *format.Parser) error {
 	a := ooxml.PackageOf(p)
 	a.Properties()

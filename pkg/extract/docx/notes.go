@@ -10,9 +10,9 @@ import (
 	"github.com/sluice/sluice/pkg/extract/xmlscan"
 )
 
-// notes holds footnotes, endnotes and comments, which the file stores separately, until a paragraph refers to them. A
-// note is emitted right after that paragraph, because at the end of the document it would be under an unrelated
-// heading.
+// notes holds footnotes, endnotes and comments until a paragraph refers to them, because the file stores them
+// separately. A note is emitted right after that paragraph; at the end of the document, it would appear under an
+// unrelated heading.
 type notes struct {
 	order  []string                  // keys in the order of the file
 	blocks map[string][]domain.Block // by key

@@ -8,7 +8,7 @@ import (
 	"github.com/sluice/sluice/pkg/extract/xmlscan"
 )
 
-// styles holds the paragraph styles, which show whether a paragraph is a heading and whether it is numbered.
+// styles holds the paragraph styles, which determine whether a paragraph is a heading and whether it is numbered.
 type styles struct {
 	byID map[string]*style
 }

@@ -31,7 +31,7 @@ type cell struct {
 	blocks []domain.Block
 }
 
-// maxCellText is the maximum size of a data cell, in bytes. A row with a longer cell is layout.
+// maxCellText is the maximum size of a data cell, in bytes. A row with a longer cell is treated as layout.
 const maxCellText = 4000
 
 func (w *walker) table() {
@@ -92,8 +92,8 @@ func (t *tableReader) row() {
 	t.w.sc.Stop(t.grid.Add(row.asGrid()))
 }
 
-// isLayout reports whether the row is layout and not data: a cell has a heading above other text or too much text for a
-// value, or the only cell has several paragraphs.
+// isLayout reports whether the row is used for layout rather than data: a cell has a heading above other text or too
+// much text for a value, or the only cell has several paragraphs.
 func (r *row) isLayout() bool {
 	used, blocks := 0, 0
 	for _, c := range r.cells {

@@ -30,7 +30,7 @@ type walker struct {
 	tablePictures []domain.Block // text of pictures in the open tables
 }
 
-// part reads a whole part. Errors stay in the scanner.
+// part reads a whole part. Errors are kept in the scanner.
 func (w *walker) part(sc *xmlscan.Scanner) {
 	w.sc = sc
 	if _, ok := sc.Root(); ok {
@@ -185,7 +185,7 @@ func (w *walker) finish(p *paragraph) {
 }
 
 // maxPageWords is the maximum length, in bytes, of the text that surrounds a page number in a header or footer, as in
-// "Page of". If no more text than this is left without the page number, the paragraph is dropped.
+// "Page of". If the text without the page number is no longer than this, the paragraph is dropped.
 const maxPageWords = 12
 
 // headingLevel returns the heading level set by the paragraph or its style, or 0 for body text.

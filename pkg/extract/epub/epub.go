@@ -36,7 +36,7 @@ func detectType(p *format.Parser) string {
 	return ""
 }
 
-// book is the state while reading a book.
+// book holds the state while reading a book.
 type book struct {
 	p      *format.Parser
 	a      *zip.Archive
@@ -279,8 +279,8 @@ func (b *book) chapter(it item) error {
 	return chapter.Piece(format.TypeHTML, strings.NewReader(text))
 }
 
-// resolve returns the name of the part that a relative address refers to. `dir` is the folder of the document with the
-// address.
+// resolve returns the name of the part that a relative address refers to. `dir` is the folder of the document that
+// contains the address.
 func resolve(dir, address string) string {
 	address, _, _ = strings.Cut(address, "#")
 	return strings.TrimPrefix(path.Clean("/"+path.Join(dir, unescape(address))), "/")

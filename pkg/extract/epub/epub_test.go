@@ -32,7 +32,7 @@ func itemOf(id, href, more string) string {
 	return `<item id="` + id + `" href="` + href + `" media-type="application/xhtml+xml" ` + more + `/>`
 }
 
-// sample returns an EPUB 3 book with most of what books contain.
+// sample returns an EPUB 3 book that contains most of what real books contain.
 func sample(t testing.TB) []byte {
 	t.Helper()
 	return bookOf(t,

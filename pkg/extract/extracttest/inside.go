@@ -8,7 +8,7 @@ import (
 	"math/rand/v2"
 )
 
-// maxInside is the maximum size, in bytes, of packed content that is unpacked and damaged.
+// maxInside is the maximum size, in bytes, of packed content to unpack and damage.
 const maxInside = 64 << 20
 
 // damagePacked unpacks a document's content, damages it and packs it again. Unlike damage to the packed bytes, such

@@ -1,7 +1,7 @@
 // Package extracttest creates damaged documents, so that tests can show how readers handle them.
 //
-// The damage depends only on a document's name, its content and a seed, so the same call gives the same bytes on every
-// machine.
+// The damage depends only on a document's name, its content and a seed, so the same call produces the same bytes on
+// every machine.
 package extracttest
 
 import (
@@ -11,11 +11,11 @@ import (
 	"math/rand/v2"
 )
 
-// Damage says how many damaged copies Cases makes of each kind. Zero disables a kind.
+// Damage sets how many damaged copies of each kind Cases makes. Zero disables a kind.
 type Damage struct {
 	Seed uint64
-	// Truncations is the number of equal sections of the file. One copy ends after each of them except the last: with
-	// 10 sections, at 10%, 20%, … 90% of the file.
+	// Truncations is the number of equal sections of the file. One copy ends after each section except the last. With
+	// 10 sections, for example, copies end at 10%, 20%, … 90% of the file.
 	Truncations int
 	// Flips is the number of copies with randomly changed bytes. The rate cycles from copy to copy: one byte in 10,000,
 	// one in 1,000, one in 100.
@@ -70,7 +70,7 @@ func (d Damage) random(name, kind string, round int) *rand.Rand {
 	return rand.New(rand.NewPCG(d.Seed, h.Sum64()))
 }
 
-// flipBytes returns a copy with one in `rate` bytes changed at random, and at least one overall.
+// flipBytes returns a copy in which one in `rate` bytes, but at least one byte overall, is changed at random.
 func flipBytes(r *rand.Rand, data []byte, rate int) []byte {
 	out := append([]byte(nil), data...)
 	if len(out) == 0 {

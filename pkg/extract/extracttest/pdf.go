@@ -81,7 +81,7 @@ func BookPDF(pages int) []byte {
 	return PDFPages(contents...)
 }
 
-// PDFLines returns PDF operators that show the texts one below the other, starting at the given position.
+// PDFLines returns PDF operators that show the strings one below the other, starting at the given position.
 func PDFLines(font string, size, x, y float64, texts ...string) string {
 	var b strings.Builder
 	for i, text := range texts {
@@ -90,7 +90,7 @@ func PDFLines(font string, size, x, y float64, texts ...string) string {
 	return b.String()
 }
 
-// Repeated returns the lines for page n, each formatted with page and line number.
+// Repeated returns the lines for page n, each formatted with the page number and line number.
 func Repeated(format string, n, lines int) []string {
 	texts := make([]string, lines)
 	for i := range texts {

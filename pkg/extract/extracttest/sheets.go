@@ -29,7 +29,7 @@ func Sheet(t testing.TB, rows, tail string, parts map[string]string) []byte {
 	return Zip(t, all, 1)
 }
 
-// Cells returns a row with the given texts.
+// Cells returns a row of cells with the given texts.
 func Cells(row int, texts ...string) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, `<row r="%d">`, row)

@@ -46,7 +46,7 @@ func Drawn(props, text string) string {
 	return `<a:p>` + props + `<a:r><a:rPr/><a:t>` + text + `</a:t></a:r></a:p>`
 }
 
-// SlideField returns a field on a slide, such as its number, with the text it shows.
+// SlideField returns a field on a slide, such as the slide number, together with the text it shows.
 func SlideField(kind, shown string) string {
 	return `<a:p><a:fld type="` + kind + `"><a:t>` + shown + `</a:t></a:fld></a:p>`
 }

@@ -11,8 +11,8 @@ import (
 	"github.com/sluice/sluice/pkg/extract/charset"
 )
 
-// MIME types used by several packages, because some formats embed files of these types, and files of other formats are
-// easily mistaken for them.
+// MIME types used by several packages. Some formats embed files of these types, and files in other formats are easily
+// mistaken for them.
 const (
 	TypeCSV      = "text/csv"
 	TypeText     = "text/plain"
@@ -27,8 +27,8 @@ const (
 )
 
 const (
-	// TypeOLE is the type of Word, Excel and PowerPoint files in the binary formats from before 2007, and of encrypted
-	// files in the newer formats.
+	// TypeOLE is the type of Word, Excel and PowerPoint files in the pre-2007 binary formats, and of encrypted files in
+	// the newer formats.
 	TypeOLE = "application/x-ole-storage"
 	// typeUnknown is the type of binary data whose format is unknown.
 	typeUnknown = "application/octet-stream"
@@ -79,8 +79,8 @@ func (r *Registry) Detect(head []byte, name, declared string) string {
 	return r.textType(head, named)
 }
 
-// textType returns the type of a text document. It tries the formats that have a Sniff function in order. For the other
-// formats, it relies on the file name or declared type.
+// textType returns the type of a text document. It first tries the formats with a Sniff function, in order. For all
+// other formats, it relies on the file name or declared type.
 func (r *Registry) textType(head []byte, named *Format) string {
 	if wide, skip := charset.Wide(head); wide != "" {
 		text, _ := charset.DecodeWith(head[skip:len(head)-(len(head)-skip)%4], wide)
@@ -163,7 +163,7 @@ func looksBinary(head []byte, namedText bool) bool {
 	return !strings.HasPrefix(sniffed, "text/") && sniffed != "application/octet-stream" && !utf8.Valid(head)
 }
 
-// PageStart returns a text's first 2 KiB in lower case, without the byte order mark and leading white space.
+// PageStart returns the first 2 KiB of a text in lower case, without the byte order mark or leading white space.
 func PageStart(head []byte) []byte {
 	return bytes.ToLower(bytes.TrimLeft(bytes.TrimPrefix(head[:min(len(head), 2048)], []byte("\xef\xbb\xbf")), " \t\r\n"))
 }

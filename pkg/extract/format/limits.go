@@ -16,8 +16,8 @@ type Limits struct {
 	MaxPages int `json:"max_pages"`
 	// MaxCells is the maximum number of cells that are read from one spreadsheet or CSV file. Default 5,000,000.
 	MaxCells int `json:"max_cells"`
-	// CacheDir is the folder for PDFium's compiled code, which all processes share. If it is not set, every child
-	// compiles PDFium again for the first PDF that needs it, which takes a few seconds and 300 MB.
+	// CacheDir is the folder for PDFium's compiled code. All processes share it. If it is not set, every child
+	// recompiles PDFium for the first PDF that needs it. That takes a few seconds and 300 MB.
 	CacheDir string `json:"cache_dir"`
 }
 

@@ -139,8 +139,7 @@ func (r *Registry) Parse(ctx context.Context, src Source, lim Limits, emit func(
 // ErrPanic is in an error's chain if a parser panicked.
 var ErrPanic = errors.New("panic")
 
-// faultReader remembers I/O errors, so that they aren't mistaken for damage to the document. It is safe for concurrent
-// use.
+// faultReader remembers I/O errors, so that they aren't mistaken for a damaged document. It is safe for concurrent use.
 type faultReader struct {
 	io.ReaderAt
 	fault atomic.Pointer[error]
@@ -149,7 +148,7 @@ type faultReader struct {
 // ReadAt implements io.ReaderAt.
 func (r *faultReader) ReadAt(b []byte, at int64) (int, error) {
 	n, err := r.ReaderAt.ReadAt(b, at)
-	// Negative offsets come from damaged content, not from I/O faults.
+	// Negative offsets come from damaged content, not from I/O errors.
 	if err != nil && !errors.Is(err, io.EOF) && at >= 0 {
 		r.fault.Store(&err)
 	}

@@ -18,7 +18,8 @@ import (
 	"github.com/sluice/sluice/pkg/extract/scan"
 )
 
-// Limits on the pictures in documents that go through OCR. Pictures below the minimum area or side are icons or lines.
+// Limits on the pictures in documents that go through OCR. Pictures below the minimum area or side length are icons or
+// lines.
 const (
 	MaxPictureBytes  = 16 << 20   // size of a picture's file
 	MaxPicturePixels = 64_000_000 // pixels; decoding takes up to eight bytes per pixel

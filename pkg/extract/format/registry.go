@@ -28,8 +28,8 @@ type Format struct {
 	// TitleFromHeading uses a level-1 heading as title if the document has no title and no other such heading.
 	TitleFromHeading bool
 	// Sniff recognises documents by their first bytes. For packed formats, these are the zip file's first bytes.
-	// `named` is the type suggested by the file name or the declared type. Sniff may recognise text even if `named` is
-	// another text format. If Sniff is nil, only the name and the declared type select the format.
+	// `named` is the type indicated by the file name or the declared type. Sniff may recognise text even if `named` is
+	// another text format. If Sniff is nil, the format is chosen only by name or declared type.
 	Sniff func(head []byte, named string) bool
 	// Inside returns the type of the document in an open zip file, or "" if the format differs. Only packed formats
 	// have it.

@@ -8,8 +8,8 @@ import (
 	"github.com/sluice/sluice/pkg/extract/scan"
 )
 
-// Bounds on the picture of a page for OCR. Tesseract works best at 300 dots per inch, which is 2,480 × 3,508 pixels for
-// an A4 page.
+// Resolution and maximum size of the page images rendered for OCR. Tesseract works best at 300 dots per inch, which is
+// 2,480 × 3,508 pixels for an A4 page.
 const (
 	ScanResolution = 300      // dots per inch
 	MaxScanSide    = 6000     // pixels

@@ -96,7 +96,7 @@ type LineReader struct {
 	more   bool // the last line was split at maxLine and continues in the next call
 }
 
-// maxLine is the maximum length of a line in bytes. Longer lines are returned in parts.
+// maxLine is the maximum length of a line in bytes. Longer lines are returned in several parts.
 const maxLine = 1 << 20
 
 // Next returns the next line. `ok` is false at the end of the text.

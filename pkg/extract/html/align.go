@@ -211,8 +211,8 @@ func isWithin(n, outer *html.Node) bool {
 	return false
 }
 
-// isPartOfContent reports whether to keep a block that the extractor lost. Code, table rows, quotations and list items
-// stay if other blocks in the same part of the page were kept.
+// isPartOfContent reports whether to keep a block that the extractor missed. Code, table rows, quotations and list
+// items are kept if other blocks in the same part of the page were kept.
 func isPartOfContent(b block, parents map[*html.Node]int, t *pageTree) bool {
 	n := b.node
 	switch b.Kind {

@@ -226,7 +226,7 @@ func (a *anchorScan) sections(level int) (choices []anchorChoice) {
 	return choices
 }
 
-// namedSection reports whether an element's tag or class says that it is a section.
+// namedSection reports whether an element's tag or class marks it as a section.
 func namedSection(n *html.Node) bool {
 	if n.DataAtom == atom.Section || n.DataAtom == atom.A {
 		return true

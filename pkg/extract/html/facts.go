@@ -21,8 +21,7 @@ type nodeFacts struct {
 // size returns the length in bytes of the text that nodeText would return.
 func (f nodeFacts) size() int { return f.bytes + max(f.words-1, 0) }
 
-// add updates f after a text has been appended to the one that f describes. `next` holds the facts of the appended
-// text.
+// add updates f after text has been appended to the text that f describes. `next` holds the facts of the appended text.
 func (f *nodeFacts) add(next nodeFacts) {
 	if next.bytes == 0 && next.open { // empty
 		return

@@ -27,7 +27,8 @@ const (
 	minArticleText = 1000
 )
 
-// read reads a page's main content, or all text if it can't tell the main content from navigation and boilerplate.
+// read reads a page's main content, or all of its text if it can't tell the main content from navigation and
+// boilerplate.
 func read(in *format.Parser) error {
 	p := &reader{Parser: in}
 	if err := p.page(); err != nil {

@@ -61,7 +61,8 @@ func (p *reader) linkedBlocks(doc *html.Node, base *url.URL, subjects []map[stri
 	return w.blocks, w.err
 }
 
-// Within an entity, the name comes first, then texts, then the other properties in alphabetical order.
+// Within an entity, the name comes first, then descriptions and body text, then the other properties in alphabetical
+// order.
 var (
 	linkedNames = []string{"headline", "name", "title"}
 	linkedTexts = []string{"description", "abstract", "articleBody", "text", "reviewBody"}

@@ -9,7 +9,7 @@ import (
 	"github.com/sluice/sluice/pkg/extract/format"
 )
 
-// listItems returns n list items, each with a link to a page and the text `behind` after it.
+// listItems returns n list items, each with a link to a page, followed by the text `behind`.
 func listItems(n int, behind string) string {
 	var b strings.Builder
 	for i := range n {

@@ -11,7 +11,7 @@ import (
 	"github.com/sluice/sluice/pkg/extract/format"
 )
 
-// list is the state of an open list.
+// list holds the state of an open list.
 type list struct {
 	next  int    // number of the next item
 	step  int    // -1 for reversed lists

@@ -181,7 +181,7 @@ func (p *reader) pageMetadata(f *pageFacts) {
 	p.Meta(domain.MetaKeywords, joinDistinct(append(keywords, f.ld.keywords...)))
 }
 
-// pageDates records when the page was published and changed, trying the most reliable sources first.
+// pageDates records when the page was published and last changed, trying the most reliable sources first.
 func (p *reader) pageDates(f *pageFacts) {
 	note := func(key string, values ...string) {
 		for _, v := range values {

@@ -10,7 +10,7 @@ import (
 )
 
 // maxAfterPager is the maximum number of letters outside links that may follow the links to the previous and next
-// pages. It allows for text such as the last change date.
+// pages. It allows for text such as a last-modified date.
 const maxAfterPager = 100
 
 // isPager reports whether an element holds links to the previous and next pages, as at the end of a GitBook page. The

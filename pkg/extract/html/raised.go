@@ -5,7 +5,8 @@ import (
 	"unicode/utf8"
 )
 
-// Maximum lengths in bytes of a superscript, and of the text around it. Each conversion copies the text.
+// Maximum lengths, in bytes, of a superscript and of the text around it. They bound the cost, because each conversion
+// copies the text.
 const (
 	maxRaisedText = 8 << 10
 	maxRaised     = 12

@@ -135,7 +135,8 @@ func TestPermanentlyHiddenContentIsNotRead(t *testing.T) {
 	}
 }
 
-// TestBoilerplateIsRecognisedByStructure reads pages without main or nav elements and without telling ids or classes.
+// TestBoilerplateIsRecognisedByStructure reads pages without main or nav elements and without meaningful ids or
+// classes.
 func TestBoilerplateIsRecognisedByStructure(t *testing.T) {
 	t.Parallel()
 	menu := `<div class=x1><ul><li><a href=/1>Flood one</a><li><a href=/2>Flood two</a><li><a href=/3>Flood three</a><li><a href=/4>Flood four</a></ul></div>`

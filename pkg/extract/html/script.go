@@ -17,7 +17,7 @@ const (
 	// shellLetters is the minimum number of letters on a page with content. A page with fewer may be a shell that
 	// scripts fill in.
 	shellLetters = 100
-	// maxScriptTexts is the maximum number of texts to read from the JSON in a page's scripts.
+	// maxScriptTexts is the maximum number of strings to read from the JSON in a page's scripts.
 	maxScriptTexts = 2000
 )
 

@@ -24,15 +24,15 @@ import (
 	"github.com/sluice/sluice/pkg/wordset"
 )
 
-// Minimum share of each documentation site's main regions that must be extracted.
+// Minimum recall and F1 score that extraction must reach on the documentation sites' main regions.
 const (
-	minBlockRecall = 0.995 // share of all headings and blocks on a site
+	minBlockRecall = 0.995 // fraction of all headings and blocks on a site
 	minTokenF1     = 0.98  // mean over sampledPages pages from all sites, and over each site's sample
 	sampledPages   = 100
 )
 
 // docSite is a documentation site as installed by its package. `main` recognises the element with the content, and
-// `drop` the elements in it that aren't content. Both functions rely on the theme's markup and not on the extractor.
+// `drop` the elements in it that aren't content. Both functions rely on the theme's markup, not on the extractor.
 type docSite struct {
 	name  string
 	files string // pattern for folders with pages, below the sites' directory
@@ -365,7 +365,8 @@ func meanF1(results []siteResult) float64 {
 	return sum / float64(max(1, len(results)))
 }
 
-// TestTheRecallGateDetectsLosses tests the measurement itself: the extracted text lacks a section and contains a menu.
+// TestTheRecallGateDetectsLosses tests the measurement itself, with extracted text that lacks a section and contains a
+// menu.
 func TestTheRecallGateDetectsLosses(t *testing.T) {
 	t.Parallel()
 	page := `<body><div class=menu>Home Download</div><div role=main><h1>Guide<a class=headerlink>#</a></h1><p>Open the <b>valve</b> first.</p>` +

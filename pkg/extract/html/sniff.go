@@ -12,9 +12,9 @@ var Format = format.Format{
 	Name: "an HTML page", Label: "HTML", Text: true, Sniff: sniffHTML, Read: read, Piece: readPiece,
 }
 
-// sniffHTML reports whether a file is an HTML page. `named` is the type that its name or declared type suggests. A file
-// named as another text format can still be HTML. A plain text file counts only if it is a whole page, because plain
-// text with a fragment of HTML is usually about HTML.
+// sniffHTML reports whether a file is an HTML page. `named` is the type that its name or declared type indicates. A
+// file whose name indicates another text format can still be HTML. A plain text file counts only if it is a whole page,
+// because plain text with a fragment of HTML is usually about HTML.
 func sniffHTML(head []byte, named string) bool {
 	switch named {
 	case format.TypeHTML:

@@ -110,8 +110,8 @@ func (s *boilerplateFinder) walk(n *html.Node, inRoot bool, at side) {
 	}
 }
 
-// isBoilerplate judges by an element's structure whether it is boilerplate. `at` says where the element is relative to
-// the content.
+// isBoilerplate reports whether an element's structure suggests that it is boilerplate. `at` says where the element is
+// relative to the content.
 func (s *boilerplateFinder) isBoilerplate(n *html.Node, inRoot bool, at side) bool {
 	if !container(n) && (n.DataAtom != atom.Td || at == noSide) {
 		return false
@@ -220,8 +220,8 @@ func (t *pageTree) contents(n *html.Node, w weight) bool {
 	return is
 }
 
-// maxContents is the maximum number of links in a table of contents. It bounds the running time, because each element
-// around a list reads the list again.
+// maxContents is the maximum number of links in a table of contents. It bounds the running time, because the list is
+// read again for each element around it.
 const maxContents = 3000
 
 func (t *pageTree) isContents(n *html.Node, w weight) bool {
@@ -423,7 +423,7 @@ func matchesHint(n *html.Node, w weight, words map[string]bool) bool {
 	return false
 }
 
-// splitCamel inserts a space between a small letter and the capital after it.
+// splitCamel inserts a space between a lower-case letter and the capital after it.
 func splitCamel(s string) string {
 	var b strings.Builder
 	low := false

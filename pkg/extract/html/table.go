@@ -325,8 +325,8 @@ func (w *walker) emitRows(rows []gridRow) {
 	}
 }
 
-// narrow returns a copy of `texts` in which the text of a cell that spans several columns is only in the first of these
-// columns.
+// narrow returns a copy of `texts` in which the text of a cell that spans several columns appears only in the first of
+// these columns.
 func (r gridRow) narrow(texts []string) []string {
 	out := slices.Clone(texts)
 	for i := 1; i < len(out); i++ {
@@ -338,8 +338,7 @@ func (r gridRow) narrow(texts []string) []string {
 }
 
 // withoutRepeats returns a row's cell texts. The text of a cell that spans several columns is repeated only in columns
-// with different names. In `texts`, such a text is in every column that its cell spans; in `narrow`, it is only in the
-// first.
+// with different names. In `texts`, it appears in every column that the cell spans; in `narrow`, only in the first.
 func withoutRepeats(names, texts, narrow []string) []string {
 	out := texts
 	for i := 1; i < min(len(names), len(texts)); i++ {

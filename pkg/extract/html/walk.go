@@ -111,8 +111,8 @@ func (w *walker) block(n *html.Node) {
 	w.within(n)
 }
 
-// within emits an element's content. All resulting blocks count as read from element n, and so does text that was
-// collected before and not yet emitted.
+// within emits an element's content. All resulting blocks are attributed to element n, as is any text that was
+// collected earlier but not yet emitted.
 func (w *walker) within(n *html.Node) {
 	was := w.at
 	w.at = n
@@ -232,7 +232,7 @@ func (w *walker) specialElement(n *html.Node) {
 	w.children(n)
 }
 
-// hidden reads a formula's source from the invisible script element that the visible formula is drawn from.
+// hidden reads a formula's source from the invisible script element that the visible formula is rendered from.
 func (w *walker) hidden(n *html.Node) {
 	if n.DataAtom == atom.Script && strings.HasPrefix(attr(n, "type"), "math/tex") && n.FirstChild != nil {
 		writeInline(&w.buf, " "+n.FirstChild.Data+" ")
@@ -408,7 +408,7 @@ func isInvisible(n *html.Node) bool {
 	return false
 }
 
-// drawnFormula reports whether an element is the MathML for a formula shown as a picture.
+// drawnFormula reports whether an element is the MathML for a formula shown as an image.
 func drawnFormula(n *html.Node) bool {
 	return n.FirstChild != nil && n.FirstChild.DataAtom == atom.Math
 }

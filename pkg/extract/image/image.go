@@ -89,7 +89,7 @@ const (
 	enlarged  = 2 // factor by which small pictures are enlarged
 )
 
-// kind is a way to decode pictures.
+// kind holds the functions that decode pictures in one format.
 type kind struct {
 	config func(io.Reader) (image.Config, error)
 	decode func(io.Reader) (image.Image, error)
@@ -143,7 +143,7 @@ func damaged(err error) error {
 	return &format.Error{Kind: format.Damaged, Message: "the picture is damaged or in an unsupported format; save it as PNG", Err: err}
 }
 
-// grayOf converts a picture to greyscale, with transparent areas in white. It enlarges small pictures and reduces very
+// grayOf converts a picture to greyscale, with transparent areas in white. It enlarges small pictures and shrinks very
 // large ones.
 func grayOf(picture image.Image) *image.Gray {
 	from := picture.Bounds()

@@ -15,7 +15,7 @@ import (
 	"github.com/sluice/sluice/pkg/extract/format"
 )
 
-// probeSize is how many leading bytes are examined to recognise JSON and JSON Lines.
+// probeSize is the number of leading bytes examined to recognise JSON and JSON Lines.
 const probeSize = 64 << 10
 
 // read reads JSON and JSON Lines as a stream. Objects become headings and "path: value" lines. An object in an array
@@ -175,8 +175,8 @@ func (w *walker) errorInLine(what string) error {
 	return &syntaxError{line: w.scan.line, what: what}
 }
 
-// errorAtText returns the error for invalid JSON. `what` describes the fault. The line and the offending text come from
-// the scanner.
+// errorAtText returns the error for invalid JSON. `what` describes the problem. The line and the offending text come
+// from the scanner.
 func (w *walker) errorAtText(what string) error {
 	return &syntaxError{line: w.scan.line, what: what, text: string(w.scan.text)}
 }
@@ -211,7 +211,7 @@ func (w *walker) value(tok token, path []string, level int, rec *record) error {
 	return nil
 }
 
-// scalar returns the string or word just read as text. It returns "" for null and for encoded data.
+// scalar returns, as text, the string or word that was just read. It returns "" for null and for encoded data.
 func (w *walker) scalar(tok token) (string, error) {
 	text := w.scan.text
 	if tok == word {
@@ -231,8 +231,8 @@ func (w *walker) scalar(tok token) (string, error) {
 	return string(text), nil
 }
 
-// isEncodedData reports whether a string is Base64 or the like: long, without spaces, and with only the characters that
-// such encodings use.
+// isEncodedData reports whether a string looks like Base64 or a similar encoding: it is long, has no spaces, and
+// contains only characters that such encodings use.
 func isEncodedData(text []byte) bool {
 	if len(text) < 1024 {
 		return false

@@ -148,8 +148,8 @@ func (m *reader) decode(part mimePart) ([]byte, error) {
 	return content, nil
 }
 
-// decodeQuotedPrintable decodes quoted-printable text. It keeps malformed escapes, which make the standard library's
-// reader fail.
+// decodeQuotedPrintable decodes quoted-printable text. Unlike the standard library's reader, it doesn't fail on
+// malformed escapes but keeps them as they are.
 func decodeQuotedPrintable(data []byte) []byte {
 	out := make([]byte, 0, len(data))
 	for i := 0; i < len(data); i++ {

@@ -7,9 +7,9 @@ import (
 	"github.com/sluice/sluice/pkg/extract/format"
 )
 
-// messageType recognises mail and web archives by their header. It returns "" for other texts. If the file extension is
-// that of a mail or a web archive, any two header fields are enough. Otherwise there must be fields typical of MIME or
-// mail.
+// messageType recognises mail and web archives by their header. It returns "" for other text. If the file has the
+// extension of a mail or a web archive, any two header fields are enough. Otherwise there must be fields typical of
+// MIME or mail.
 func messageType(head []byte, named string) string {
 	fields := headerFields(head)
 	_, mimeVersion := fields["mime-version"]

@@ -21,7 +21,7 @@ var Format = format.Format{
 	Name: "a Jupyter notebook", Label: "Jupyter notebook (ipynb)", Text: true, TitleFromHeading: true, Read: read, Sniff: sniff,
 }
 
-// sniff recognises a notebook by its first cell's keys, unless the file is named as another format.
+// sniff recognises a notebook by its first cell's keys, unless the file name indicates another format.
 func sniff(head []byte, named string) bool {
 	if named != "" && named != mimeType && named != format.TypeJSON {
 		return false

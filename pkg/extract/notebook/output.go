@@ -16,8 +16,8 @@ const (
 	maxOutputPage  = 1 << 20  // maximum size of an HTML result, in bytes; larger results are read as text
 )
 
-// output is a result in any version of the format. Before version 4, the values are in the result itself and not in a
-// separate data object, and their keys are abbreviated.
+// output is a result in any version of the format. Before version 4, the values are in the result itself rather than in
+// a separate data object, and their keys are abbreviated.
 type output struct {
 	Type  lines                      `json:"output_type"`
 	Text  lines                      `json:"text"`

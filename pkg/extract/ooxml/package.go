@@ -1,5 +1,5 @@
 // Package ooxml reads what the office formats have in common: packages and their relationships, properties, drawings,
-// charts, diagrams, formulas, and documents in a single XML file. The docx, pptx and xlsx packages use it.
+// charts, diagrams, formulas, and documents stored as a single XML file. The docx, pptx and xlsx packages use it.
 package ooxml
 
 import (
@@ -99,8 +99,8 @@ func (a *Package) Related(rels []Relation, kind, fallback string) string {
 	return fallback
 }
 
-// ReadsComments reports whether comments are read. If PlainRows is set, it warns and returns false: as in other tools,
-// plain text does not contain comments.
+// ReadsComments reports whether comments are read. If PlainRows is set, it warns and returns false: plain text omits
+// comments, as in other tools.
 func (a *Package) ReadsComments() bool {
 	if a.P.Src.PlainRows {
 		a.P.Out.Warn("the document has comments, which are indexed but not part of its plain text")

@@ -1,4 +1,4 @@
-// Package opendocument reads the OpenDocument formats of LibreOffice and other programs: text, spreadsheets and
+// Package opendocument reads the OpenDocument formats used by LibreOffice and other programs: text, spreadsheets and
 // presentations, packed in a zip file or as a single XML file.
 package opendocument
 

@@ -206,7 +206,7 @@ func (s *sheet) emit(row table.Row, times int) error {
 	return nil
 }
 
-// fillMerged copies the texts of merged cells that extend down into a row to that row, except long texts. It also
+// fillMerged copies the text of merged cells that extend down into a row to that row, unless the text is long. It also
 // records the merged cells that start in the row.
 func (s *sheet) fillMerged(row *table.Row, number int) {
 	for column, m := range s.above {

@@ -31,7 +31,7 @@ func (w *walker) table() {
 	}
 }
 
-// grid is the state while reading a table.
+// grid holds the state while reading a table.
 type grid struct {
 	w     *walker
 	out   ooxml.Table

@@ -239,7 +239,7 @@ func (p *paragraph) link(address string) {
 	}
 }
 
-// note reads a footnote or endnote. Its mark is written both in the running text and before the note.
+// note reads a footnote or endnote. Its reference mark is written both in the running text and before the note.
 func (p *paragraph) note() {
 	mark, w := "", p.nestedWalker()
 	p.w.sc.Each(func(e xml.StartElement) bool {

@@ -60,7 +60,7 @@ func (c *converter) message(s *storage, header int, nesting int) ([]byte, error)
 	return c.mixed(fields, append(parts, attached...)), nil
 }
 
-// bodies returns a message's text in every form that the message has. If these include plain text and HTML, package
+// bodies returns a message's text in every format the message contains. If these include plain text and HTML, package
 // mail chooses between them.
 func (c *converter) bodies(m *properties) []part {
 	var alternatives []part
@@ -205,7 +205,7 @@ func writeFields(b *bytes.Buffer, fields [][2]string) {
 	b.WriteString("\r\n")
 }
 
-// joined writes parts between boundaries.
+// joined writes the parts of a multipart body, separated by the boundary.
 func joined(parts []part, boundary string) []byte {
 	var b bytes.Buffer
 	for _, p := range parts {
@@ -220,7 +220,7 @@ func joined(parts []part, boundary string) []byte {
 	return b.Bytes()
 }
 
-// boundaryOf returns a hash of the parts as a boundary, so that it does not occur in them.
+// boundaryOf derives the boundary from a hash of the parts, so that it does not occur in them.
 func boundaryOf(parts []part) string {
 	h := sha256.New()
 	for _, p := range parts {

@@ -31,7 +31,7 @@ var magic = []byte("\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1")
 // propertiesName is the UTF-16 name of a stream that is in every message but in no other compound file.
 var propertiesName = wide("__properties_version1.0")
 
-// wide returns an ASCII text as UTF-16.
+// wide encodes ASCII text as UTF-16.
 func wide(s string) []byte {
 	b := make([]byte, 0, 2*len(s))
 	for i := range len(s) {

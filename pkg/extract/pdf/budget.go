@@ -4,12 +4,12 @@ package pdf
 // the same text on every machine.
 const (
 	// maxPDFiumCalls is the maximum number of sandbox calls per file. It is enough for the text of about 1,500 ordinary
-	// pages, which takes half a minute. The page that reaches the limit is still read to its end.
+	// pages, which takes half a minute. The page that reaches the limit is still read in full.
 	maxPDFiumCalls = 2_000_000
 	// maxFailures is the number of consecutive pages with mostly unknown characters after which PDFium is used less often.
 	maxFailures = 32
-	// retryInterval limits the use of PDFium after maxFailures pages. From then on, PDFium gets only every
-	// retryInterval-th page that pdftext cannot decode, because it may be able to read a later page.
+	// retryInterval limits the use of PDFium after maxFailures pages. From then on, only every retryInterval-th page
+	// that pdftext cannot decode is passed to PDFium, in case PDFium can read a later page.
 	retryInterval = 16
 )
 
@@ -30,7 +30,7 @@ const (
 )
 
 // next decides whether PDFium should read the next page that pdftext could not decode. `calls` is the number of sandbox
-// calls so far. If pdftext has no result for the page (`alternative` is false), PDFium gets it as long as calls are
+// calls so far. If pdftext has no result for the page (`alternative` is false), PDFium reads it as long as calls are
 // left, even if PDFium did not help with earlier pages.
 func (b *pdfiumBudget) next(calls int, alternative bool) skipReason {
 	if calls >= maxPDFiumCalls {

@@ -12,7 +12,7 @@ import (
 )
 
 var (
-	// leader matches the dots between a title and its page number, with or without blanks.
+	// leader matches the dots between a title and its page number, with or without spaces.
 	leader = lazyregexp.New(`[ \t]*(?:(?:[.·•‧․_][ \t]?){4,}|[…⋯][ \t]*(?:[….·⋯][ \t]*)+)[ \t]*`)
 	// contentsEnd matches the page number at the end of an entry, after the leader has been replaced.
 	contentsEnd = lazyregexp.New(` … (?:[A-Za-z]{1,3}[-–])?(?:\d{1,5}|[ivxlcIVXLC]{1,8})(?:[-–]\d{1,5})?$`)

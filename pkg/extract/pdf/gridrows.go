@@ -200,7 +200,7 @@ func (l *layout) keyedRows(t *gridText, r, key int) []table.Row {
 	return rows
 }
 
-// isValue reports whether a string is a value: a number, possibly with a unit, a date, or the like.
+// isValue reports whether a string is a value, such as a date or a number, possibly with a unit.
 func isValue(s string) bool {
 	if s != "" && s[0] >= '0' && s[0] <= '9' && strings.Count(s, " ") < 2 {
 		return true

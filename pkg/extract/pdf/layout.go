@@ -117,7 +117,7 @@ func (l *layout) text(lines []pdftext.Line, leading float64) error {
 	return l.flush()
 }
 
-// usualLeading returns the median distance between a page's lines, as a multiple of their size.
+// usualLeading returns the median distance between a page's lines, as a multiple of their font size.
 func usualLeading(lines []pdftext.Line) float64 {
 	var gaps []float64
 	for i := 1; i < len(lines); i++ {

@@ -59,7 +59,7 @@ func locate(p *format.Parser, passages []format.Passage) ([][][]domain.PageRecta
 	return rectangles, nil
 }
 
-// locator finds passages on a file's pages. It keeps the pages it has read.
+// locator finds passages on a file's pages. It caches the pages it has read.
 type locator struct {
 	*source
 	glyphs map[int][]pdfmatch.Glyph // by page, from 1

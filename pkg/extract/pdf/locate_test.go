@@ -115,7 +115,7 @@ func TestLocate(t *testing.T) {
 }
 
 // TestLocateNearPages finds a passage that starts on one page and continues on the next. The passage's page number is
-// that of the page with the larger part.
+// that of the page that contains more of it.
 func TestLocateNearPages(t *testing.T) {
 	t.Parallel()
 	data := extracttest.PDFPages(extracttest.At("F1", 10, 100, 100, "The sentence begins on this page and then"),

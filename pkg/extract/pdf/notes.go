@@ -38,8 +38,8 @@ var captionWords = map[string]bool{
 	"図": true, "表": true, "图": true, "圖": true, "그림": true, "표": true,
 }
 
-// isCaption reports whether a line starts like a figure or table caption: "Figure 3:", "Tab. 2.1 –". In a sentence,
-// there is no punctuation mark after the number.
+// isCaption reports whether a line starts like a figure or table caption: "Figure 3:", "Tab. 2.1 –". In a running
+// sentence, no punctuation mark follows the number.
 func isCaption(s string) bool {
 	at := strings.IndexFunc(s, func(r rune) bool { return unicode.IsDigit(r) })
 	const longestWord = 24 // maximum length of a caption word in bytes

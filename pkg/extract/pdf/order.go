@@ -87,8 +87,8 @@ func sortByPosition(lines []pdftext.Line, depth int) []pdftext.Line {
 	return lines
 }
 
-// cutColumns splits lines at the widest gap that runs from top to bottom. Both sides of the gap must be columns of text
-// and not columns of a table.
+// cutColumns splits lines at the widest gap that runs from top to bottom. Both sides of the gap must be columns of
+// text, not columns of a table.
 func cutColumns(lines []pdftext.Line) (left, right []pdftext.Line) {
 	sorted := slices.Clone(lines)
 	slices.SortStableFunc(sorted, func(a, b pdftext.Line) int {

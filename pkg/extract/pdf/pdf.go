@@ -20,7 +20,7 @@ var Format = format.Format{
 	Name: "a PDF", Label: "PDF", Sniff: isPDF, Read: read, Locate: locate, Scan: scanPicture, Scanned: readScanned,
 }
 
-// isPDF reports whether the first 1,024 bytes contain a PDF header and not just text about PDF. PDF viewers accept
+// isPDF reports whether the first 1,024 bytes contain a PDF header rather than just text about PDF. PDF viewers accept
 // other data before the header.
 func isPDF(head []byte, _ string) bool {
 	at := bytes.Index(head[:min(len(head), 1024)], []byte("%PDF-"))
@@ -28,7 +28,7 @@ func isPDF(head []byte, _ string) bool {
 }
 
 // read reads a PDF file page by page, so memory use does not depend on the number of pages. It first samples pages to
-// learn properties of the whole document, such as the body text's font size.
+// determine properties of the whole document, such as the body text's font size.
 func read(p *format.Parser) error {
 	data, err := p.Src.Bytes()
 	if err != nil {

@@ -17,15 +17,15 @@ import (
 	"github.com/sluice/sluice/pkg/extract/format"
 )
 
-// Limits on the picture of a page: its width and height in pixels, and its size in bytes as PNG. The picture of an A4
-// page has 1,130 × 1,600 pixels.
+// Limits on the image of a page: its width and height in pixels, and its size in bytes as PNG. The image of an A4 page
+// has 1,130 × 1,600 pixels.
 const (
 	maxPictureWidth  = 1600
 	maxPictureHeight = 1600
 	maxPictureBytes  = 8 << 20
 )
 
-// Picture draws a page of a PDF as a PNG picture, including annotations and filled forms. Pages are counted from 1.
+// Picture renders a page of a PDF as a PNG image, including annotations and filled-in forms. Pages are counted from 1.
 // Nothing in the PDF is executed: PDFium is compiled without scripting and has no access to files or the network.
 func Picture(ctx context.Context, src format.Source, lim format.Limits, page int) (_ []byte, err error) {
 	defer func() {
@@ -59,7 +59,7 @@ func Picture(ctx context.Context, src format.Source, lim format.Limits, page int
 	return drawn, nil
 }
 
-// picture draws page i, counted from 0.
+// picture renders page i, counted from 0.
 func (r *pdfiumReader) picture(i int) (_ []byte, err error) {
 	defer recoverPDFium(&err)
 	size, err := r.instance.GetPageSize(&requests.GetPageSize{Page: r.pageAt(i)})

@@ -7,7 +7,7 @@ import (
 )
 
 // trimmed returns the grid without empty rows at the top and bottom, which appear if a picture touches the table, and
-// without borders that are no longer on any rule. It returns nil if the remainder is too small for a table.
+// without borders that no longer coincide with any rule. It returns nil if the remainder is too small for a table.
 func (g *grid) trimmed(lines []pdftext.Line) *grid {
 	first, last := g.rows(), -1
 	for _, line := range lines {

@@ -85,7 +85,7 @@ func hasGapAt(lines []pdftext.Line, words [][]pdftext.Cell, at float64) bool {
 	return n*3 >= len(lines)*2
 }
 
-// bodyLines returns the lines that define the columns. Titles between rows are left out. So are all header lines except
+// bodyLines returns the lines that define the columns. It leaves out titles between rows, and all header lines except
 // the last one, because names higher up may span several columns.
 func (t *gridText) bodyLines() []pdftext.Line {
 	var body []pdftext.Line
@@ -144,7 +144,7 @@ func (t *gridText) hasHeader() bool {
 }
 
 // keepNamed removes the left border of each column without a header word: it's just white space that happens to run
-// through all rows. The first column may hold row names, so it needs no header word.
+// through all rows. The first column may hold row names, so it doesn't need a header word.
 func (t *gridText) keepNamed(g *grid) {
 	names := lineWords(t.bands[slices.IndexFunc(t.bands, func(band []pdftext.Line) bool { return len(band) > 0 })])
 	for k := g.columns() - 1; k > 0; k-- {
@@ -171,7 +171,7 @@ func (g *grid) keepFilled(body [][]pdftext.Cell) {
 	}
 }
 
-// inColumn reports whether any word is in column k. Like Cell.Cut, it goes by the word's middle.
+// inColumn reports whether any word is in column k. Like Cell.Cut, it uses the word's midpoint.
 func (g *grid) inColumn(k int, words []pdftext.Cell) bool {
 	return slices.ContainsFunc(words, func(w pdftext.Cell) bool {
 		middle := (w.X0 + w.X1) / 2
@@ -200,8 +200,8 @@ func spansColumns(c pdftext.Cell, borders []float64, size float64) bool {
 	return crosses
 }
 
-// framesText reports whether a few rules just frame a page's text, with headings or lists between them, and don't form
-// a table.
+// framesText reports whether a few rules merely frame a page's text, with headings or lists between them, rather than
+// form a table.
 func (l *layout) framesText(t *gridText) bool {
 	marks, all := 0, 0
 	for _, band := range t.bands {

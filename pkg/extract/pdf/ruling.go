@@ -90,7 +90,7 @@ func rulesOf(d pdftext.Drawn, turn int) (across, down []rule) {
 	return joinRules(across), joinRules(down)
 }
 
-// joinRules joins segments of rules that touch and are on one line.
+// joinRules joins rule segments that touch and lie on one line.
 func joinRules(rules []rule) []rule {
 	slices.SortFunc(rules, func(a, b rule) int { return cmp.Compare(a.at, b.at) })
 	var joined []rule

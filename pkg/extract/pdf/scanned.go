@@ -161,8 +161,8 @@ func (c *scannedPages) account(number int, p page) {
 	}
 }
 
-// next returns the pages to recognise next: all pages that need OCR, and a sample of the pages with a text layer. If
-// the sampled text layers don't match the pictures, all pages with a text layer are recognised.
+// next returns the pages to recognise next: all pages that need OCR, plus a sample of the pages with a text layer. If
+// the sampled text layers don't match the pictures, the remaining pages with a text layer are recognised, too.
 func (c *scannedPages) next(scans format.Scans) []int {
 	pages := c.wanted
 	var layers []int // not compared yet
@@ -187,7 +187,7 @@ func (c *scannedPages) next(scans format.Scans) []int {
 	return pages[:min(len(pages), left)]
 }
 
-// agreement returns how well the words on two pages match: the F1 of words with at least two letters.
+// agreement returns how well the words on two pages match: the F1 score over words with at least two letters.
 func agreement(lines []pdftext.Line, found scan.Page) float64 {
 	count := map[string]int{}
 	here, there, both := 0, 0, 0

@@ -86,7 +86,7 @@ func (c *scannedPages) noText(pages int) error {
 	return format.Errorf(format.NoText, "the file has no text: no text was recognised in its pictures; scan it again at 300 dpi, or upload the text")
 }
 
-// scanPicture returns a page's picture for OCR.
+// scanPicture returns a page's image for OCR.
 func scanPicture(p *format.Parser, number, turn int) (*image.Gray, error) {
 	data, err := p.Src.Bytes()
 	if err != nil {
@@ -107,8 +107,8 @@ func scanPicture(p *format.Parser, number, turn int) (*image.Gray, error) {
 	return format.Turned(g, turn), nil
 }
 
-// gray renders page i, counted from 0, in greyscale. It uses the resolution for OCR, or a lower one if the picture
-// would become too large.
+// gray renders page i, counted from 0, in greyscale. It uses the resolution for OCR, or a lower one if the image would
+// become too large.
 func (r *pdfiumReader) gray(i int) (_ *image.Gray, err error) {
 	defer recoverPDFium(&err)
 	w, h := r.size(i)

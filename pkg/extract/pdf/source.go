@@ -146,7 +146,7 @@ func (s *source) readOwn(i int) (page, doubt) {
 	return page, doubtOf(before, s.own.Stats, page, s.poor)
 }
 
-// readBetter has PDFium read a page whose pdftext result is doubtful, and returns the better of the two.
+// readBetter has PDFium read a page whose pdftext result is doubtful, and returns the better of the two results.
 func (s *source) readBetter(i int, page page, d doubt) (page, error) {
 	if d.why == "" {
 		return page, nil

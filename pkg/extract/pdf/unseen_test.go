@@ -9,7 +9,8 @@ import (
 	"github.com/sluice/sluice/pkg/extract/readtest"
 )
 
-// layeredPDF returns a PDF with two layers. `content` calls the layers o and p, and calls the membership dictionary m.
+// layeredPDF returns a PDF with two layers. In `content`, the layers are called o and p, and the membership dictionary
+// m.
 func layeredPDF(config, membership, content string) []byte {
 	first := freeObject(1)
 	more := []string{"<</Type/OCG/Name(One)/Usage<</View<</ViewState/OFF>>>>>>", "<</Type/OCG/Name(Two)>>", strings.NewReplacer("ONE", fmt.Sprintf("%d 0 R", first), "TWO", fmt.Sprintf("%d 0 R", first+1)).Replace(membership)}
@@ -74,8 +75,8 @@ func TestPDFiumDoesNotShowHiddenLayers(t *testing.T) {
 	}
 }
 
-// withStates returns a page with a graphics state M. If M is set, new paint is multiplied with what is already on the
-// page.
+// withStates returns a page with a graphics state M. If M is set, new paint is multiplied with what has already been
+// painted on the page.
 func withStates(content string) []byte {
 	objects := extracttest.PageObjects(content)
 	objects[2] = strings.Replace(objects[2], "<< /Font", "<< /ExtGState<</M<</BM/Multiply>>>> /Font", 1)

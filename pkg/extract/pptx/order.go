@@ -25,7 +25,7 @@ type slideBox struct {
 	blocks        []domain.Block
 }
 
-// maxFrameUnits is the largest coordinate accepted. Slides are at most 51,206,400 units wide.
+// maxFrameUnits is the largest coordinate that is accepted. Slides are at most 51,206,400 units wide.
 const maxFrameUnits = 1e12
 
 // readSlideFrame reads the current element, an xfrm.
@@ -114,7 +114,8 @@ func (r *reader) placeholderFrames(part string) map[string]slideFrame {
 	return frames
 }
 
-// maxOrderedBoxes is the maximum number of boxes that inReadingOrder splits. A slide with more boxes is a drawing.
+// maxOrderedBoxes is the maximum number of boxes that inReadingOrder splits. A slide with more boxes is assumed to be a
+// drawing.
 const maxOrderedBoxes = 400
 
 // inReadingOrder returns the boxes' blocks in reading order. It recursively splits the boxes at the widest gap (an

@@ -15,7 +15,7 @@ import (
 type reader struct {
 	p *format.Parser
 	a *ooxml.Package
-	// once records what must not be repeated: masters and layouts already read, and footer texts.
+	// once records what must not be repeated: footer texts, and the masters and layouts already read.
 	once           map[string]bool
 	withoutHeading bool // the headings above do not apply to the next block, whose slide has no title
 	// frames caches the results of placeholderFrames by part.

@@ -54,7 +54,7 @@ func (s *slideWalker) put(b domain.Block) {
 	box.blocks = append(box.blocks, b)
 }
 
-// add does the same as put, for callers that need a function with an error result.
+// add is like put, for callers that need a function that returns an error.
 func (s *slideWalker) add(b domain.Block) error {
 	s.put(b)
 	return nil

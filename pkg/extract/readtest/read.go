@@ -46,7 +46,7 @@ func Lines(doc *domain.Document) string {
 	return b.String()
 }
 
-// Update makes tests write golden files instead of comparing.
+// Update makes tests write golden files instead of comparing results with them.
 var Update = flag.Bool("update", false, "write the golden files again")
 
 // Render writes a document in a form that makes structural changes visible.

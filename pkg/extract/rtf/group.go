@@ -8,7 +8,7 @@ import (
 	"github.com/sluice/sluice/pkg/wordset"
 )
 
-// destination is what a group's text is for.
+// destination is the purpose of a group's text.
 type destination int
 
 const (

@@ -175,8 +175,8 @@ func (r *reader) styleWord(word string, number int) {
 	}
 }
 
-// named handles a style's name. A style without an outline level is a heading if its name is the English one, such as
-// "heading 1". Only Word writes such names in other languages.
+// named handles a style's name. A style without an outline level is a heading if it has a heading style's English name,
+// such as "heading 1". Only Word writes such names in other languages.
 func (r *reader) named(name string) {
 	g := r.group()
 	name = strings.ToLower(strings.TrimSpace(strings.TrimSuffix(strings.TrimSpace(name), ";")))
@@ -234,7 +234,7 @@ func fieldName(instruction string) string {
 	return strings.ToUpper(name)
 }
 
-// isNumber reports whether a list item's label is a number, such as "1." or "a)", and not a bullet.
+// isNumber reports whether a list item's label is a number, such as "1." or "a)", rather than a bullet.
 func isNumber(label string) bool {
 	return strings.ContainsFunc(label, unicode.IsDigit) || strings.ContainsFunc(label, unicode.IsLetter) && strings.ContainsAny(label, ".)")
 }

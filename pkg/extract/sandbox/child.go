@@ -1,6 +1,6 @@
-// Package sandbox runs document readers in child processes with few rights and limited memory. It contains the protocol
-// between parent and child, the child's restrictions, and the diagnosis of a child's death. Only package extract
-// imports it.
+// Package sandbox runs document readers in child processes with restricted privileges and limited memory. It contains
+// the protocol between parent and child, the child's restrictions, and the diagnosis of a child's death. Only package
+// extract imports it.
 package sandbox
 
 import (
@@ -37,7 +37,7 @@ const exitCPU = 87
 // ParseFunc reads a document in the child. Tests pass their own functions.
 type ParseFunc func(context.Context, format.Source, format.Limits, func(domain.Block) error) (*domain.Document, error)
 
-// DrawFunc renders a page of a document as a PNG picture, in the child. Pages are counted from 1.
+// DrawFunc renders a page of a document as a PNG image, in the child. Pages are counted from 1.
 type DrawFunc func(ctx context.Context, src format.Source, lim format.Limits, page int) ([]byte, error)
 
 // LocateFunc locates passages on a document's pages, in the child.

@@ -11,8 +11,8 @@ const (
 	maxRetainedHeap = 96 << 20
 )
 
-// newBallast allocates the heap ballast. It's never touched, so it takes only address space, but it counts towards the
-// heap size, which must double before Go collects garbage.
+// newBallast allocates the heap ballast. It's never touched, so it takes up only address space, but it counts towards
+// the heap size, which must double before Go collects garbage.
 func newBallast() []byte { return make([]byte, heapBallast) }
 
 // releaseMemory returns memory to the system if the process holds more than maxRetainedHeap after a document.

@@ -17,7 +17,7 @@ import (
 // launchMarker is the environment variable that turns a process into another program. Its value is a launch as JSON.
 const launchMarker = "SLUICE_LAUNCH"
 
-// Program is a program that Run executes with few rights and limited resources.
+// Program is a program that Run executes with restricted privileges and limited resources.
 type Program struct {
 	Path string   // absolute path to the executable, without links
 	Args []string // without the program's name
@@ -96,8 +96,8 @@ func Run(ctx context.Context, p Program, in *os.File) ([]byte, error) {
 	return nil, fmt.Errorf("%w: %s", err, strings.Join(strings.Fields(string(stderr.data)), " "))
 }
 
-// boundedOutput keeps a program's output, up to a limit. It needs no lock: only one goroutine in os/exec writes to it,
-// and that goroutine has ended when exec.Cmd's Run returns.
+// boundedOutput keeps a program's output, up to a limit. It doesn't need a lock: only one goroutine in os/exec writes
+// to it, and that goroutine has finished by the time exec.Cmd's Run returns.
 type boundedOutput struct {
 	data     []byte
 	max      int64

@@ -23,7 +23,7 @@ var (
 	sharedFiles    = []string{"/etc/ld.so.cache", "/usr/share", "/usr/local/share", "/dev/null"}
 )
 
-// become replaces this process with the program and drops most rights. It returns only on failure.
+// become replaces this process with the program and drops most privileges. It returns only on failure.
 func (l launch) become() error {
 	runtime.LockOSThread() // never unlocked: the program keeps the rights of this thread
 	yieldProcessor(programNiceness)

@@ -8,8 +8,8 @@ import (
 	"os/exec"
 )
 
-// become runs the program and exits with its result. On this system, the program has the service user's rights; only
-// its time and output are limited.
+// become runs the program and exits with its result. On this system, the program runs with the service user's
+// privileges; only its time and output are limited.
 func (l launch) become() error {
 	//nolint:noctx // this process has no other work, and its parent kills it
 	cmd := exec.Command(l.Path, l.Args...)

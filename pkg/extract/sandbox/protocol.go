@@ -36,7 +36,7 @@ const maxFrame = 16 << 20
 // batchBytes is the approximate amount of text per frame of blocks, in bytes.
 const batchBytes = 256 << 10
 
-// Request asks a child to read a document, draw one of its pages, or locate passages in it.
+// Request asks a child to read a document, render one of its pages, or locate passages in it.
 type Request struct {
 	Path       string        `json:"path"` // only on systems that cannot pass open files; "" elsewhere
 	Name       string        `json:"name"`
@@ -56,7 +56,7 @@ type Request struct {
 	Recognised bool `json:"recognised,omitempty"`
 }
 
-// refusal is an *Error for transmission, with its cause as text.
+// refusal is the wire format of an *Error, with the cause as text.
 type refusal struct {
 	Kind    format.Kind `json:"kind"`
 	Message string      `json:"message"`

@@ -113,8 +113,8 @@ func dropCapabilities(call func(call, a1, a2, a3 uintptr) syscall.Errno) error {
 	return nil
 }
 
-// childAttributes makes the system kill the child when the thread that started it exits. That includes the death of the
-// whole parent process.
+// childAttributes makes the system kill the child when the thread that started it exits. This also covers the death of
+// the whole parent process.
 func childAttributes() *syscall.SysProcAttr { return &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL} }
 
 // exitOnCPULimit installs the SIGXCPU handler once per process. Go ignores the signal if there is no handler.

@@ -69,8 +69,8 @@ func limitCalls(denied []uint32) error {
 	return nil
 }
 
-// callFilter returns the BPF program that filters system calls. It allows new threads but not new processes, and
-// signals only to the process itself, which Go's scheduler needs.
+// callFilter returns the BPF program that filters system calls. It allows new threads but not new processes. A process
+// may signal only itself, as Go's scheduler requires.
 func callFilter(abi callABI, denied []uint32, pid uint32) []unix.SockFilter {
 	stmt := func(code uint16, k uint32) unix.SockFilter { return unix.SockFilter{Code: code, K: k} }
 	load := func(at uint32) unix.SockFilter { return stmt(unix.BPF_LD|unix.BPF_W|unix.BPF_ABS, at) }

@@ -28,7 +28,7 @@ func addressSpace() int64 {
 }
 
 // WatchMemory terminates the process once it holds more than the given number of bytes, on systems without memory
-// limits. It sees only memory allocated by Go, and with a delay of up to watchEvery.
+// limits. It monitors only memory allocated by Go, and it may react up to watchEvery late.
 func WatchMemory(bytes int64) {
 	tick := time.NewTicker(watchEvery)
 	defer tick.Stop()

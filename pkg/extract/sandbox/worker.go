@@ -38,7 +38,8 @@ type Worker struct {
 }
 
 // headBuffer keeps the first bytes written to it, because a dying Go runtime prints the reason before the stacks. It
-// needs no lock: only one goroutine in os/exec writes to it, and that goroutine has ended when Wait returns.
+// doesn't need a lock: only one goroutine in os/exec writes to it, and that goroutine has finished by the time Wait
+// returns.
 type headBuffer struct{ data []byte }
 
 func (b *headBuffer) Write(p []byte) (int, error) {
@@ -131,7 +132,7 @@ func (w *Worker) Stop() {
 // ErrNotStarted means that the child exited before it received the document. Another child may succeed.
 var ErrNotStarted = errors.New("the extraction process ended before it received the document")
 
-// Answer is a child's answer: the document, a page's PNG picture, or rectangles for each span of each passage.
+// Answer is a child's answer: the document, a page's PNG image, or rectangles for each span of each passage.
 type Answer struct {
 	Document   *domain.Document
 	Picture    []byte
@@ -140,7 +141,7 @@ type Answer struct {
 	Scan *os.File
 }
 
-// Ask passes a request to the child. After any error that isn't an *Error from the parser, the child is dead.
+// Ask passes a request to the child. After any error other than an *Error from the parser, the child is dead.
 func (w *Worker) Ask(ctx context.Context, f *os.File, req Request, maxMemory int64, timeout time.Duration) (Answer, error) {
 	w.Read++
 	var late atomic.Bool

@@ -33,7 +33,7 @@ func Straightened(g *image.Gray) Picture {
 	return Picture{Gray: rotated(g, angle), Angle: angle}
 }
 
-// point is a dark point in a reduced picture.
+// point is a dark point in a downscaled picture.
 type point struct{ x, y float64 }
 
 // skewOf returns the angle of a page's lines in degrees, or 0 if the angle is unclear. The angle is positive if the
@@ -62,7 +62,7 @@ func skewOf(g *image.Gray) float64 {
 	return best
 }
 
-// inkOf reduces a picture to sampleWidth and returns its dark points, i.e. those much darker than the mean.
+// inkOf downscales a picture to sampleWidth and returns its dark points, i.e. those much darker than the mean.
 func inkOf(g *image.Gray) []point {
 	w, h := g.Rect.Dx(), g.Rect.Dy()
 	step := max(w/sampleWidth, 1)

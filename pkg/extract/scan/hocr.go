@@ -58,7 +58,7 @@ func ParseHOCR(r io.Reader) (Page, error) {
 	return p, nil
 }
 
-// hocr is the state of ParseHOCR.
+// hocr holds ParseHOCR's state.
 type hocr struct {
 	depth  int
 	word   *Word // the open word

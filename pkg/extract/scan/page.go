@@ -145,7 +145,8 @@ func (p Page) InDocument(places int) Page {
 // Slopes of shorter lines are too inaccurate.
 const minSlopeWidth = 6
 
-// Slope returns the median slope of the page's lines over all letters. It is 0 if the page was straight on the scanner.
+// Slope returns the median slope of the page's lines, weighted by their number of words. It is 0 if the page was
+// straight on the scanner.
 func (p Page) Slope() float64 {
 	type weighted struct {
 		slope float64

@@ -12,8 +12,8 @@ const (
 )
 
 // HasText reports whether a picture may contain text: neighbouring cells with many sharp changes between bright and
-// dark. It also looks for such cells in reduced copies of the picture, because large letters have them only at a
-// reduced size. Most photographs of faces, skies and surfaces have no such cells. Pictures of grass and fabric have
+// dark. It also looks for such cells in downscaled copies of the picture, because large letters have them only at a
+// smaller size. Most photographs of faces, skies and surfaces have no such cells. Pictures of grass and fabric have
 // them, so OCR has to decide whether these contain text.
 func HasText(g *image.Gray) bool {
 	for !hasTextCells(g) {

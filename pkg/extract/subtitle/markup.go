@@ -7,11 +7,11 @@ import (
 	"github.com/sluice/sluice/pkg/extract/format"
 )
 
-// utterance is a text with its speaker, which is "" if the file does not name one.
+// utterance is a text and its speaker. The speaker is "" if the file does not name one.
 type utterance struct{ speaker, text string }
 
 // voices splits a line at its voice tags (<v Ann>) and removes other markup: WebVTT and HTML tags, word times
-// (<00:00:01.500>), and SubStation Alpha instructions ({\an8}), common in SubRip files.
+// (<00:00:01.500>), and SubStation Alpha override tags ({\an8}), which are common in SubRip files.
 func voices(line string) []utterance {
 	var said []utterance
 	var text strings.Builder
@@ -79,7 +79,7 @@ func visible(s string, hidden int) string {
 	return s
 }
 
-// isTag reports whether the text between angle brackets is a tag or a time, and not part of a sentence.
+// isTag reports whether the text between angle brackets is a tag or a time rather than part of a sentence.
 func isTag(s string) bool {
 	s = strings.TrimPrefix(s, "/")
 	if s == "" {

@@ -110,7 +110,7 @@ func read(p *format.Parser, route string, webVTT bool) error {
 const (
 	// maxCueLines is the maximum number of lines in a cue.
 	maxCueLines = 200
-	// minParagraph is the size, in bytes, from which a paragraph ends with the next complete sentence.
+	// minParagraph is the size, in bytes, that a paragraph must reach before it may end at a complete sentence.
 	minParagraph = 400
 	// maxParagraph is the size, in bytes, at which a paragraph ends even in mid-sentence.
 	maxParagraph = 1200
@@ -120,7 +120,7 @@ const (
 	maxSpan = 45 * time.Second
 )
 
-// cue is a text with the time when it is shown.
+// cue is a text and the time when it is shown.
 type cue struct {
 	timed      bool // false for lines before the first cue
 	start, end time.Duration
@@ -142,8 +142,8 @@ func cueTimes(line string) (start, end time.Duration, ok bool) {
 	return duration(m[1:5]), duration(m[5:9]), true
 }
 
-// duration converts hours, minutes, seconds and the digits of a fraction to a duration. Each of them has so few digits
-// that it fits into an int.
+// duration converts hours, minutes, seconds and the digits of a fraction to a duration. All of them are short enough to
+// fit in an int.
 func duration(parts []string) time.Duration {
 	var d time.Duration
 	for i, unit := range []time.Duration{time.Hour, time.Minute, time.Second} {
@@ -227,7 +227,7 @@ func (w *writer) finish(c cue) error {
 	return w.flush()
 }
 
-// endsSentence reports whether a text ends with a complete sentence, possibly in quotation marks or brackets.
+// endsSentence reports whether text ends with a complete sentence, possibly in quotation marks or brackets.
 func endsSentence(s string) bool {
 	s = strings.TrimRight(s, `"'”’»)]`)
 	for _, end := range []string{".", "?", "!", "…", "。", "？", "！", "؟", "।", "♪"} {
@@ -238,7 +238,7 @@ func endsSentence(s string) bool {
 	return false
 }
 
-// isDialogue reports whether a line starts with a dash or another mark for a new speaker.
+// isDialogue reports whether a line starts with a dash or another sign of a new speaker.
 func isDialogue(s string) bool {
 	return strings.HasPrefix(s, "- ") || strings.HasPrefix(s, "– ") || strings.HasPrefix(s, "— ") || strings.HasPrefix(s, ">>")
 }

@@ -64,7 +64,7 @@ func mergedHeader(rows []Row) (at, depth int) {
 	return -1, 0
 }
 
-// AllNames reports whether no cell contains a value or a text too long for a name.
+// AllNames reports whether every cell could be a name, i.e. none contains a value or text that is too long for a name.
 func AllNames(cells []string) bool {
 	return !slices.ContainsFunc(cells, func(c string) bool { return utf8.RuneCountInString(c) > 80 || LooksNumeric(c) })
 }

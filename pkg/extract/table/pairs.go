@@ -131,7 +131,7 @@ func (c PairColumns) HasMixedKinds(rows [][]string) bool {
 	return len(kinds) > 2 && limit*3 <= all*2 && kinds["number"]*2 <= all
 }
 
-// namesValues reports whether a text is a usual name for a column with mixed kinds of values, such as "Value".
+// namesValues reports whether a string is a common name for a column with mixed kinds of values, such as "Value".
 func namesValues(s string) bool {
 	return slices.Contains([]string{"value", "values", "description", "details", "content", "answer", "wert", "beschreibung", "inhalt", "valeur", "valor", "valore", "descripción", "значение", "值", "値"}, strings.ToLower(s))
 }
@@ -195,19 +195,19 @@ func amountUnit(s string) (unit string, ok bool) {
 	return after, isUnit(after)
 }
 
-// isUnit reports whether a text can be a unit or a currency.
+// isUnit reports whether a string can be a unit or a currency.
 func isUnit(s string) bool {
 	return utf8.RuneCountInString(s) <= 3 && !strings.ContainsFunc(s, func(r rune) bool {
 		return unicode.IsSpace(r) || unicode.IsDigit(r) || r == '.' || r == ',' || r == ':' || r == ';' || r == '"'
 	})
 }
 
-// isWord reports whether a text consists only of letters.
+// isWord reports whether a string consists only of letters.
 func isWord(s string) bool {
 	return !strings.ContainsFunc(s, func(r rune) bool { return !unicode.IsLetter(r) })
 }
 
-// isLabel reports whether a text can name a property. Text that looks like a whole row can't.
+// isLabel reports whether a string can name a property. One that looks like a whole row can't.
 func isLabel(s string) bool {
 	limit := MaxLabel
 	if isQuestion(s) {

@@ -42,7 +42,7 @@ const (
 	longText = 30
 )
 
-// isSentence reports whether a text is a whole sentence.
+// isSentence reports whether a string is a whole sentence.
 func isSentence(s string) bool {
 	if isQuestion(s) {
 		return true
@@ -57,7 +57,7 @@ func isSentence(s string) bool {
 // questionEnds are words that end questions in languages that often omit the question mark.
 var questionEnds = []string{"吗", "嗎", "呢", "ですか", "ますか", "니까", "나요", "ไหม", "หรือไม่", "อย่างไร", "เท่าไร", "เท่าไหร่", "ไหน", "อะไร", "ทำไม", "เมื่อไร", "เมื่อไหร่"}
 
-// isQuestion reports whether a text is a question. A single word with a question mark, such as "Paid?", is a column
+// isQuestion reports whether a string is a question. A single word with a question mark, such as "Paid?", is a column
 // name.
 func isQuestion(s string) bool {
 	s = strings.TrimSpace(s)
@@ -67,7 +67,7 @@ func isQuestion(s string) bool {
 	return slices.ContainsFunc(questionEnds, func(end string) bool { return len(s) > len(end) && strings.HasSuffix(s, end) })
 }
 
-// endsAsQuestion reports whether a text ends with a question mark.
+// endsAsQuestion reports whether a string ends with a question mark.
 func endsAsQuestion(s string) bool {
 	last, _ := utf8.DecodeLastRuneInString(strings.TrimRight(s, `"'”’») `))
 	return strings.ContainsRune("?？؟⁇", last) || last == ';' && strings.ContainsFunc(s, func(r rune) bool { return unicode.Is(unicode.Greek, r) })

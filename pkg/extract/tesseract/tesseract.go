@@ -1,4 +1,5 @@
-// Package tesseract runs the OCR program Tesseract in a process with few rights. Only package extract imports it.
+// Package tesseract runs the OCR program Tesseract in a process with restricted privileges. Only package extract
+// imports it.
 package tesseract
 
 import (
@@ -27,7 +28,7 @@ const (
 	maxCPU     = time.Minute
 	maxElapsed = 5 * time.Minute // longer than maxCPU, because the program has low priority
 	maxOutput  = 16 << 20        // hOCR of a page, in bytes
-	// maxLanguages is the maximum number of languages to try on a page, because each takes time.
+	// maxLanguages is the maximum number of languages to try on a page. Each one adds to the running time.
 	maxLanguages = 6
 )
 
@@ -94,7 +95,7 @@ func (p *Program) Check(ctx context.Context) (version string, languages []string
 	return p.version, slices.DeleteFunc(slices.Clone(p.languages), func(l string) bool { return !isLanguage(l) }), nil
 }
 
-// learn asks the program for its version and languages. The caller must hold mu.
+// learn queries the program for its version and languages. The caller must hold mu.
 func (p *Program) learn(ctx context.Context) error {
 	out, err := p.run(ctx, nil, "--version")
 	if err != nil {

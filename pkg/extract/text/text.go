@@ -140,7 +140,7 @@ func underline(line string) int {
 	return 0
 }
 
-// underlines reports whether `rule`, a line of "=" or "-", is about as long as the title above it is wide.
+// underlines reports whether `rule`, a line of "=" or "-", is about as wide as the title above it.
 func underlines(rule, title string) bool {
 	width := format.DisplayWidth(title)
 	return width <= 100 && !strings.HasPrefix(title, " ") && len(rule)*2 >= width && len(rule) <= width+6
@@ -167,9 +167,9 @@ func numberedHeading(line string) int {
 	return 1 + strings.Count(strings.Trim(number, "."), ".")
 }
 
-// hardWrapped reports whether a paragraph's line breaks just come from an editor's or mail program's right margin. If
-// they do, the lines have similar lengths and left margins, and many sentences continue on the next line. Verse, lists,
-// tables, addresses, source code and logs don't look like that.
+// hardWrapped reports whether a paragraph's line breaks merely come from the right margin of an editor or mail program.
+// If they do, the lines have similar lengths and left margins, and many sentences continue on the next line. Verse,
+// lists, tables, addresses, source code and logs don't look like that.
 func hardWrapped(lines []string) bool {
 	if len(lines) < 2 {
 		return false

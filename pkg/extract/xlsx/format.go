@@ -168,8 +168,8 @@ func (s *sheetStyles) show(value string, style int) string {
 	return shown
 }
 
-// generalNumber formats a number without a format. The number may be an article number, so all of its 15 significant
-// digits are written. Rounding noise beyond these digits is not.
+// generalNumber formats a number without a format. All of its 15 significant digits are written, because the number may
+// be an article number. Rounding noise beyond these digits is dropped.
 func generalNumber(n float64) string {
 	if n == math.Trunc(n) && math.Abs(n) < 1e15 {
 		return strconv.FormatFloat(n, 'f', 0, 64)

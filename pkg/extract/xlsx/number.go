@@ -72,7 +72,8 @@ func (s *codeSection) scientific(b *strings.Builder, n float64, at int) {
 }
 
 // digits writes the tokens with digits in the placeholders. `whole` holds the digits before the point, and `rest` the
-// digits after it. If there are more digits than placeholders before the point, the first placeholder gets the surplus.
+// digits after it. If there are more digits than placeholders before the point, the first placeholder receives the
+// extra digits.
 func (s *codeSection) digits(b *strings.Builder, tokens []codeToken, n float64, whole, rest string) {
 	places := 0
 	for _, t := range tokens {

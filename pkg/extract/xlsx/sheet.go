@@ -172,7 +172,7 @@ func setMarked(r *table.Row, column int, marked bool) {
 	r.Marked = append(r.Marked[:column], marked)
 }
 
-// fillMerged copies the texts of merged cells that extend down into a row to that row, except long texts. It also
+// fillMerged copies the text of merged cells that extend down into a row to that row, unless the text is long. It also
 // records the merged cells that start in the row.
 func (r *sheetReader) fillMerged(row *table.Row) {
 	for column, m := range r.above {

@@ -15,8 +15,8 @@ import (
 // is needed because any number of cells may refer to the same text.
 const maxSheetText = 4 * 32_767
 
-// sharedStrings holds the texts that cells refer to by number. A workbook can have a million of these texts, so all of
-// them share one buffer.
+// sharedStrings holds the strings that cells refer to by number. A workbook can have a million of them, so they all
+// share one buffer.
 type sharedStrings struct {
 	text string
 	ends []uint32 // end offset of each text

@@ -20,7 +20,7 @@ import (
 // maxSheets is the maximum number of sheets to read from a workbook.
 const maxSheets = 10_000
 
-// workbook is the state while reading an xlsx file, shared by all sheets.
+// workbook holds the state while reading an xlsx file. All sheets share it.
 type workbook struct {
 	p       *format.Parser
 	a       *ooxml.Package
@@ -45,10 +45,10 @@ var Format = ooxml.NewFormat(format.Format{
 })
 
 // read reads a workbook sheet by sheet and row by row. It writes numbers as displayed and formulas as their stored
-// results. Hidden rows and columns are read too, because usually a filter has hidden them. Hidden sheets are read with
-// a warning, except those that only a macro can show. The parts are read with xmlscan, not excelize: xmlscan tolerates
-// common errors (wrong relationships and references, missing styles) and holds only one row in memory. excelize is used
-// only to format fractions and numbers with formats in other languages.
+// results. Hidden rows and columns are read too, because they have usually been hidden by a filter. Hidden sheets are
+// read with a warning, except those that only a macro can show. The parts are read with xmlscan, not excelize: xmlscan
+// tolerates common errors (wrong relationships and references, missing styles) and holds only one row in memory.
+// excelize is used only to format fractions and numbers with formats in other languages.
 func read(p *format.Parser) error {
 	a := ooxml.PackageOf(p)
 	a.Properties()

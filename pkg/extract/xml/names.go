@@ -2,8 +2,8 @@ package xml
 
 import "github.com/sluice/sluice/pkg/wordset"
 
-// Element names in DocBook, DITA, JATS, TEI and similar formats. One list serves all of them, because no name means
-// different things in two formats.
+// Element names in DocBook, DITA, JATS, TEI and similar formats. One list serves all of them, because no name has
+// different meanings in different formats.
 var (
 	// documents are the root elements of documents.
 	documents = wordset.Of(`book article chapter part appendix section refentry topic concept task reference troubleshooting glossentry dita TEI`)

@@ -199,7 +199,7 @@ func (w *walker) table(n *node) error {
 	return t.out.Flush()
 }
 
-// grid is the state while reading a table.
+// grid holds the state while reading a table.
 type grid struct {
 	w     *walker
 	out   ooxml.Table

@@ -14,7 +14,7 @@ import (
 const mimeType = "application/xml"
 
 const (
-	// maxXML is the maximum size, in bytes, of a text to parse as XML.
+	// maxXML is the maximum size, in bytes, of text to parse as XML.
 	maxXML = 64 << 20
 	// maxNodes is the maximum number of elements, attributes and text nodes.
 	maxNodes = 2_000_000
@@ -29,7 +29,7 @@ var Format = format.Format{
 	Name:       "XML", Label: "XML", Text: true, Sniff: sniff, Read: read,
 }
 
-// sniff recognises XML by its declaration or, if the file is named as XML, by its first tag.
+// sniff recognises XML by its declaration or, if the file name or declared type indicates XML, by its first tag.
 func sniff(head []byte, named string) bool {
 	s := format.PageStart(head)
 	switch named {
@@ -223,8 +223,8 @@ func (n *node) isMixed() bool {
 	return false
 }
 
-// isProse reports whether the file is a document and not data. It must have a paragraph with at least two words, and
-// either a document's root element with a title, or at least a third of its text in paragraphs.
+// isProse reports whether the file is a document rather than data. It must have a paragraph with at least two words,
+// and either a document's root element with a title, or at least a third of its text in paragraphs.
 func (n *node) isProse() bool {
 	all, inside, sentences := n.weigh(false)
 	titled := n.child("title", "info", "front", "teiHeader") != nil

@@ -16,7 +16,8 @@ const maxComment = 200
 // maxAliased is the maximum total size, in bytes, of values repeated by aliases.
 const maxAliased = 1 << 20
 
-// writer writes YAML documents as JSON, each at its line in the file. Comments become part of the values they describe.
+// writer writes YAML documents as JSON, each starting on the same line as in the source file. Comments become part of
+// the values they describe.
 type writer struct {
 	p          *format.Parser
 	out        strings.Builder
@@ -89,7 +90,7 @@ func (w *writer) value(n *yaml.Node, about string) error {
 	return nil
 }
 
-// word writes a number or boolean. Values unknown in JSON become strings.
+// word writes a number or boolean. Values that don't exist in JSON become strings.
 func (w *writer) word(text string) {
 	if json.Valid([]byte(text)) {
 		w.out.WriteString(text)
@@ -227,7 +228,7 @@ func keyText(n *yaml.Node) string {
 	return format.Cut(strings.Join(words, ", "), maxKey)
 }
 
-// comment returns a comment's words without the comment marks.
+// comment returns a comment as a single line, without comment characters and decoration such as "----".
 func comment(s string) string {
 	if s == "" {
 		return ""

@@ -12,7 +12,7 @@ import (
 	"github.com/sluice/sluice/pkg/extract/format"
 )
 
-// maxYAML is the maximum size, in bytes, of a text to parse as YAML. The parser needs the whole text in memory.
+// maxYAML is the maximum size, in bytes, of text to parse as YAML. The parser needs the whole text in memory.
 const maxYAML = 16 << 20
 
 // Format describes YAML.

@@ -11,7 +11,7 @@ import (
 	"github.com/sluice/sluice/pkg/extract/readtest"
 )
 
-// values is a file like those for Helm charts and CI pipelines, with comments above and behind values, anchors, merges
+// values is a file like those for Helm charts and CI pipelines, with comments above and after values, anchors, merges
 // and block text.
 const values = `# Settings of the gate
 

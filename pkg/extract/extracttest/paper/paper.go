@@ -1,4 +1,4 @@
-// Package paper draws printed pages and makes them look like scans. Tests, the demo and the OCR benchmark use such
+// Package paper renders printed pages and makes them look like scans. Tests, the demo and the OCR benchmark use such
 // pages because the text on them is known.
 package paper
 
@@ -19,7 +19,7 @@ import (
 	"golang.org/x/image/math/fixed"
 )
 
-// Size of a page in pixels: A4 with 300 dots per inch.
+// Size of a page in pixels: A4 at 300 dots per inch.
 const (
 	Width  = 2480
 	Height = 3508
@@ -44,7 +44,8 @@ type Page struct {
 // Text returns the page's words in reading order.
 func (p Page) Text() string { return strings.Join(append([]string{p.Heading}, p.Paragraphs...), "\n") }
 
-// Draw draws the page and leaves out text that doesn't fit. It also returns the number of paragraphs drawn completely.
+// Draw renders the page and leaves out text that doesn't fit. It also returns the number of paragraphs rendered
+// completely.
 func (p Page) Draw() (*image.Gray, int, error) {
 	g := image.NewGray(image.Rect(0, 0, Width, Height))
 	draw.Draw(g, g.Rect, image.White, image.Point{}, draw.Src)
@@ -98,7 +99,7 @@ func face(ttf []byte, size float64) (font.Face, error) {
 	return f, nil
 }
 
-// lines breaks a text into lines of the given width in pixels.
+// lines wraps a text to the given width in pixels.
 func lines(f font.Face, text string, width int) []string {
 	var out []string
 	line := ""
@@ -193,7 +194,7 @@ func rotated(g *image.Gray, angle float64) *image.Gray {
 	return out
 }
 
-// F1 returns how well the words of two texts match, from 0 to 1. Word order does not matter.
+// F1 returns how well the words in two texts match, from 0 to 1. Word order does not matter.
 func F1(want, got string) float64 {
 	count := map[string]int{}
 	words, found, both := 0, 0, 0
@@ -213,7 +214,7 @@ func F1(want, got string) float64 {
 	return 2 * float64(both) / float64(words+found)
 }
 
-// Screen draws lines of text like a screenshot: small letters, black on white, with narrow borders.
+// Screen renders lines of text like a screenshot: small letters, black on white, with narrow borders.
 func Screen(text ...string) (*image.Gray, error) {
 	const size, step, border = 18, 30, 24 // pixels
 	f, err := face(goregular.TTF, size)
@@ -234,7 +235,7 @@ func Screen(text ...string) (*image.Gray, error) {
 	return g, nil
 }
 
-// Photograph draws a picture without text: soft shapes in front of a sky, with camera noise.
+// Photograph renders a picture without text: soft shapes in front of a sky, with camera noise.
 func Photograph(width, height int, seed uint64) *image.Gray {
 	random := rand.New(rand.NewPCG(seed, 2))
 	g := image.NewGray(image.Rect(0, 0, width, height))

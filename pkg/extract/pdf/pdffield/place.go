@@ -25,9 +25,9 @@ const (
 // blankToFill matches dots or underscores that a form prints where a value belongs.
 var blankToFill = lazyregexp.New(`[ \t]*(?:[_.…·‧]{3,}|(?:[_.] ){3,}[_.]?)[ \t]*$`)
 
-// Place joins form field values to their labels: "Name: Smith", "☒ by post". A value without a label on the page gets
-// the field's name, at the field's position. In a table of fields, the column names are the labels; `inTables` reports
-// which fields are in such a table. `lines` and `fields` are not modified.
+// Place joins form field values to their labels: "Name: Smith", "☒ by post". If a value has no label on the page, Place
+// labels it with the field's name, at the field's position. In a table of fields, the column names are the labels;
+// `inTables` reports which fields are in such a table. `lines` and `fields` are not modified.
 func Place(lines []pdftext.Line, fields []pdftext.Field, inTables func([]pdftext.Line, []pdftext.Field) []bool) []pdftext.Line {
 	if len(fields) == 0 {
 		return lines

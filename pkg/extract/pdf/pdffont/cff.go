@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// cff holds the parts of a Compact Font Format font that map glyphs to characters.
+// cff holds the parts of a Compact Font Format (CFF) font that map glyphs to characters.
 type cff struct {
 	names    []string // glyph names by glyph number; nil in CID-keyed fonts
 	cids     []int    // CIDs by glyph number in CID-keyed fonts; nil in other fonts
@@ -249,7 +249,7 @@ func cffString(sid int, strs [][]byte) string {
 	return ""
 }
 
-// cffStandard holds the standard strings' characters from string number 1 on.
+// cffStandard holds the characters for the standard strings, starting with string number 1.
 var cffStandard = []rune(" !\"#$%&’()*+,-./0123456789:;<=>?@ABCDEFGHIJKLMNOPQRSTUVWXYZ[\\]^_‘abcdefghijklmnopqrstuvwxyz{|}~" +
 	"¡¢£⁄¥ƒ§¤'“«‹›ﬁﬂ–†‡·¶•‚„”»…‰¿`´ˆ˜¯˘˙¨˚¸˝˛ˇ—ÆªŁØŒºæıłøœß" +
 	"¹¬µ™Ð½±Þ¼÷¦°þ¾²®−ð×³©ÁÂÄÀÅÃÇÉÊËÈÍÎÏÌÑÓÔÖÒÕŠÚÛÜÙÝŸŽáâäàåãçéêëèíîïìñóôöòõšúûüùýÿž")

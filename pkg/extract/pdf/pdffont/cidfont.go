@@ -26,7 +26,7 @@ type cidFont struct {
 	glyphOf   func(cid uint32) uint32
 }
 
-// unicodeForm says which Unicode encoding, such as UTF-16, a CMap stands for.
+// unicodeForm identifies the Unicode encoding, such as UTF-16, that a CMap stands for.
 type unicodeForm byte
 
 const (
@@ -73,8 +73,8 @@ func (f *Font) loadComposite(v pdf.Value) {
 	}
 }
 
-// predefined sets up the predefined CMap called `name`. It also determines the character collection, unless the font
-// names one.
+// predefined sets up the predefined CMap called `name`. It also determines the character collection if the font doesn't
+// name one.
 func (f *Font) predefined(name string, collection *string) {
 	if name == "" {
 		return

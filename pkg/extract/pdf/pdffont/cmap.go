@@ -21,8 +21,8 @@ type cmap struct {
 	vertical   bool
 }
 
-// textRange maps the codes from low to top to consecutive texts. `first` is the text for `low`; each further code
-// increments its last character.
+// textRange maps the codes from low to top to consecutive texts. `first` is the text for `low`. For each further code,
+// the last character is incremented.
 type textRange struct {
 	low, top uint32
 	first    string

@@ -23,7 +23,7 @@ type Font struct {
 	scale     float64 // factor from glyph space to text space; 1/1000 except for Type 3
 	toUnicode *cmap
 
-	// Texts and widths by character code, for simple fonts only.
+	// Text and width by character code, for simple fonts only.
 	codes  [256]string
 	widths [256]float64
 

@@ -2,8 +2,8 @@ package pdffont
 
 import "strings"
 
-// Widths of the printable ASCII characters in the standard fonts, from the space on, in thousandths of the font size.
-// PDF files may omit these widths.
+// Widths of the printable ASCII characters in the standard fonts, starting with the space, in thousandths of the font
+// size. PDF files may omit these widths.
 var (
 	helveticaWidths = [95]int16{
 		278, 278, 355, 556, 556, 889, 667, 191, 333, 333, 389, 584, 278, 333, 278, 278, 556, 556, 556, 556, 556, 556, 556,

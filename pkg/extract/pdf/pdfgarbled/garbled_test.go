@@ -67,7 +67,7 @@ func TestLanguagesAreNotTakenForWrongMaps(t *testing.T) {
 	}
 }
 
-// shifted returns a function that shifts small letters by `by` places in the alphabet.
+// shifted returns a function that shifts lower-case letters by `by` places in the alphabet.
 func shifted(by rune) func(rune) rune {
 	return func(c rune) rune {
 		if c < 'a' || c > 'z' {

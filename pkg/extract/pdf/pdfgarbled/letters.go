@@ -13,8 +13,8 @@ import (
 	"github.com/sluice/sluice/pkg/extract/pdf/pdftext"
 )
 
-// Thresholds for HasSubstitutedLetters. The share of common letter pairs is 0.4 to 0.9 in texts in 30 languages, source
-// code, lists and assembler listings, but only 0.15 to 0.35 if letters are substituted.
+// Thresholds for HasSubstitutedLetters. The fraction of common letter pairs is 0.4 to 0.9 in texts in 30 languages,
+// source code, lists and assembler listings, but only 0.15 to 0.35 if letters are substituted.
 const (
 	minLetters     = 200  // minimum number of letters; a shorter sample is no evidence
 	maxLetters     = 4000 // maximum number of letters; a longer sample adds no evidence
@@ -22,13 +22,14 @@ const (
 	// minCoincidence is the minimum probability that two random letters are the same. The probability is 0.05 to 0.08
 	// in all languages, even with substituted letters, and 0.04 in random codes and part numbers.
 	minCoincidence = 0.055
-	// minRepeated is the minimum share of words that occur more than once. In lists of codes, the share is smaller.
+	// minRepeated is the minimum fraction of words that occur more than once. In lists of codes, the fraction is
+	// smaller.
 	minRepeated = 0.15
 	minWords    = 20 // minimum number of different words
 )
 
-// HasSubstitutedLetters reports whether the lines' Latin letters have a language's frequencies and repetitions but form
-// pairs that fit no language. The cause is a character map that substitutes letters.
+// HasSubstitutedLetters reports whether the lines' Latin letters have the frequencies and repetitions of a language but
+// form pairs that fit no language. Such text results from a character map that substitutes letters.
 func HasSubstitutedLetters(lines []pdftext.Line) bool {
 	var s letterSample
 	for _, line := range lines {
@@ -68,8 +69,8 @@ func (s *letterSample) add(text string) {
 	}
 }
 
-// isPlainWord reports whether a word may be part of a sentence: only letters, and not an abbreviation, identifier or
-// part of a formula.
+// isPlainWord reports whether a word may be part of a sentence: it has only letters and isn't an abbreviation, an
+// identifier or part of a formula.
 func isPlainWord(word string) bool {
 	const short, shortCapitals, long = 3, 5, 30
 	lower, upper := 0, 0
@@ -112,7 +113,7 @@ func (s *letterSample) word(word string) {
 	}
 }
 
-// coincidence returns the sample's index of coincidence: the probability that two random letters are equal.
+// coincidence returns the sample's index of coincidence, i.e. the probability that two random letters are equal.
 func (s *letterSample) coincidence() float64 {
 	same := 0
 	for _, n := range s.counts {

@@ -39,7 +39,7 @@ func WithoutUnknown(lines []pdftext.Line) []pdftext.Line {
 }
 
 // Unknown counts undecoded characters in a page's words. A single undecoded character outside a word is not counted,
-// because it is a bullet, an arrow or another symbol and not lost text.
+// because it is probably a bullet, an arrow or another symbol rather than lost text.
 type Unknown struct {
 	chars   int // characters in all words
 	unknown int // unknown characters in words that contain several of them
@@ -52,7 +52,7 @@ func (u Unknown) IsSignificant() bool {
 }
 
 // IsLarge reports whether so much of the page is unknown that OCR is better than the decoded text. OCR makes mistakes
-// too, above all in languages it isn't set up for, so a few undecoded lines don't count.
+// too, especially in languages it isn't set up for, so a few undecoded lines don't count.
 func (u Unknown) IsLarge() bool {
 	const tenth = 10
 	return u.IsSignificant() && u.unknown*tenth >= u.chars

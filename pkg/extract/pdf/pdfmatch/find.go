@@ -19,8 +19,7 @@ type Match struct {
 }
 
 // searchMargin is the length of the text before and after a span that is searched for together with the span. Otherwise
-// the same words might be found in another place. maxWindow is the maximum length of text per search. Both are in
-// bytes.
+// the same words might be found elsewhere. maxWindow is the maximum length of text per search. Both are in bytes.
 const (
 	searchMargin = 400
 	maxWindow    = 6 << 10
@@ -87,7 +86,7 @@ type window struct {
 }
 
 // window finds the tokens of passage[from:to] on the pages. It also searches for the text around passage[from:to], so
-// that it doesn't find the same words in another place.
+// that it doesn't find the same words elsewhere.
 func (t *Text) window(passage string, from, to int) *window {
 	from, to = max(0, from-searchMargin), min(len(passage), to+searchMargin)
 	for from > 0 && !utf8.RuneStart(passage[from]) {

@@ -6,8 +6,8 @@ import (
 	"slices"
 )
 
-// Costs of a path, which assigns a passage's tokens to positions on the pages. A path that follows the page without
-// jumps and omits no token costs nothing.
+// Costs of a path, which assigns a passage's tokens to positions on the pages. A path costs nothing if it follows the
+// page without jumps and omits no tokens.
 const (
 	skipToken      = 1.5 // omitting a token
 	skipRune       = 0.5 // additionally per letter, up to maxSkipCost
@@ -46,8 +46,8 @@ type node struct {
 	before   int32 // previous node on the path; -1 if there is none
 }
 
-// path is a choice of positions for the tokens read so far. `node` is its last node, which leads to the nodes before
-// it.
+// path is a choice of positions for the tokens read so far. `node` is its last node, which links back to the nodes
+// before it.
 type path struct {
 	node int32
 	cost float64
@@ -146,7 +146,7 @@ func (t *Text) positions(tok token) []position {
 }
 
 // step returns the cost of moving from position a to position b in Text.core, i.e. from one token to the next. sameLine
-// says whether both tokens are on the same line of the passage. Such a line is often a table row, with most cells at
+// reports whether both tokens are on the same line of the passage. Such a line is often a table row, with most cells at
 // the same height on the page.
 func (t *Text) step(a, b int32, sameLine bool) float64 {
 	if b == a+1 {

@@ -125,7 +125,7 @@ type security struct {
 	metadata          bool
 }
 
-// fileKey derives the file key, trying the empty password as user and as owner password.
+// fileKey derives the file key, trying the empty password as both user and owner password.
 func (s security) fileKey() ([]byte, error) {
 	switch {
 	case s.revision >= 5:
@@ -303,7 +303,7 @@ func (c *crypt) stream(o object) []byte {
 	return c.text(m, o.raw, o.number, o.gen)
 }
 
-// text decrypts one string or stream of an object.
+// text decrypts a single string or stream in an object.
 func (c *crypt) text(m method, data []byte, number, gen uint32) []byte {
 	key := c.key
 	if m == rc4Method || m == aes128 {

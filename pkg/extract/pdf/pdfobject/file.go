@@ -21,7 +21,7 @@ import (
 // File is a PDF file as a set of objects. It is not safe for concurrent use.
 //
 // ReadAt presents the objects to the ledongthuc/pdf library as a valid, unencrypted file with a single cross-reference
-// table. Object n is at address n*stride. The cross-reference table and the end of the file follow the last object.
+// table. Object n is at offset n*stride. The cross-reference table and the end of the file follow the last object.
 type File struct {
 	data    []byte
 	entries map[uint32]entry
@@ -55,7 +55,7 @@ const (
 	objectMark  = "pdftext.object"
 )
 
-// MaxStream is the maximum size of an unpacked stream, in bytes.
+// MaxStream is the maximum unpacked size of a stream, in bytes.
 const MaxStream = 64 << 20
 
 var errUnpacked = errors.New("the unpacked data exceed the limit")
@@ -70,7 +70,7 @@ func Open(data []byte, search bool) (f *File, err error) {
 	return f, f.openReader()
 }
 
-// find is the part of Open that doesn't need ledongthuc/pdf: finding the objects and setting up decryption.
+// find does the part of Open's work that doesn't need ledongthuc/pdf: it finds the objects and sets up decryption.
 func find(data []byte, search bool) (*File, error) {
 	if int64(len(data)) >= 1<<32 {
 		return nil, errors.New("the file is too large")
@@ -130,7 +130,7 @@ func (f *File) Stream(v pdf.Value) ([]byte, error) {
 	return f.unpack(o)
 }
 
-// ListPages replaces the page tree with a list of at most `limit` pages, in object number order. It is for files with
+// ListPages replaces the page tree with a list of at most `limit` pages, ordered by object number. It is for files with
 // an empty page tree.
 func (f *File) ListPages(limit int) error {
 	list := Token{Kind: Array}

@@ -220,7 +220,7 @@ func (t *Scanner) appendItems(kind Kind, depth, first int) {
 	}
 }
 
-// closesGroup reports whether an operator means that the group was never closed.
+// closesGroup reports whether an operator shows that the group was never closed.
 func (t *Scanner) closesGroup(op string) bool {
 	if t.objects {
 		return op == "endobj" || op == "stream" || op == "obj"

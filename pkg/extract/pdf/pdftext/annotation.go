@@ -117,7 +117,7 @@ type Link struct {
 	URL            string
 }
 
-// Links lists the links on page i, counted from 0, that point to URLs outside the file, in file order.
+// Links lists, in file order, the links on page i (counted from 0) that point to URLs outside the file.
 func (d *Document) Links(i int) (links []Link) {
 	var err error
 	defer pdfobject.Recover(&err) // return links read before a panic

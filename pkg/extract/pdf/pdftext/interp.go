@@ -37,7 +37,7 @@ type interpreter struct {
 
 	fields []Field
 
-	// Evidence for invisible text.
+	// Signs of invisible text.
 	before   Stats // statistics about earlier pages
 	paints   []paintBox
 	grounds  map[colour]bool // painted regions' colours

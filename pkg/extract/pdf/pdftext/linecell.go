@@ -58,7 +58,7 @@ func (c Cell) Bold() bool {
 	return n*2 > len(c.spots)
 }
 
-// Between returns the text of the glyphs whose middle is between two positions along the line, with surrounding white
+// Between returns the text of the glyphs whose midpoint is between two positions along the line, with surrounding white
 // space trimmed. If the cell has no glyph positions because another package created it, Between returns its whole text
 // if most of the cell is in that range, and "" otherwise.
 func (c Cell) Between(x0, x1 float64) string {

@@ -91,8 +91,8 @@ func (c Cell) Words() []Cell {
 	return cells
 }
 
-// Cut splits a cell at ascending positions along the line, into one cell more than there are positions. Cells may be
-// empty. A word is never split: it goes to the cell that contains its middle.
+// Cut splits a cell at ascending positions along the line. It returns one more cell than there are positions. Cells may
+// be empty. A word is never split: it goes to the cell that contains its midpoint.
 func (c Cell) Cut(at ...float64) []Cell {
 	parts, texts := make([]Cell, len(at)+1), make([][]byte, len(at)+1)
 	for _, w := range c.words() {

@@ -168,7 +168,7 @@ func letterGaps(gaps []float64, pieces []piece, isLetter func(string) bool) (_ [
 	return gaps, spaces
 }
 
-// tightGap returns the minimum gap between words on an unusually tight line: the middle of the largest step between
+// tightGap returns the minimum gap between words on an unusually tight line: the midpoint of the largest step between
 // consecutive gaps, or wordGap if that would yield an implausible number of words. `gaps` must be sorted.
 func tightGap(gaps []float64) float64 {
 	n := len(gaps)

@@ -140,7 +140,7 @@ func joinsLatin(units []unit, i, j int) bool {
 
 var mirrored = map[string]string{"(": ")", ")": "(", "[": "]", "]": "[", "{": "}", "}": "{", "<": ">", ">": "<", "«": "»", "»": "«"}
 
-// mirrorBrackets corrects brackets in a right-to-left line if the file stores them by shape and not by meaning. If
+// mirrorBrackets corrects brackets in a right-to-left line if the file stores them by shape rather than by meaning. If
 // brackets are stored by meaning, an opening bracket has white space before it and text after it. If the white space is
 // inconclusive, the first bracket must be an opening one.
 func mirrorBrackets(units []unit) {

@@ -106,7 +106,7 @@ type linePosition struct {
 	turn int
 }
 
-// glyph adds a glyph that extends from the point `from` to the point `to`.
+// glyph adds a glyph that extends from point `from` to point `to`.
 func (b *lineBuilder) glyph(text string, size, dx, dy float64, from, to [2]float64, bold bool) {
 	text = cmp.Or(text, "\uFFFD")
 	for _, s := range b.last {
@@ -171,7 +171,7 @@ func (b *lineBuilder) isSuperOrSubscript(p piece) bool {
 		math.Abs(p.base-b.base) < maxRise*b.common && math.Abs(p.x0-b.end) < maxRaisedGap*b.common
 }
 
-// setArtifact says whether the next glyphs belong to artifacts such as running titles.
+// setArtifact sets whether the glyphs that follow belong to artifacts such as running titles.
 func (b *lineBuilder) setArtifact(is bool) {
 	b.breakLine()
 	b.artifact = is
@@ -240,7 +240,7 @@ func (b *lineBuilder) breakLine() {
 	}
 }
 
-// isRepeated reports whether the same line was already shown at the same position. Some programs draw text several
+// isRepeated reports whether the same line was already shown at the same position. Some programs paint text several
 // times to create shadows and outlines.
 func (b *lineBuilder) isRepeated(l Line) bool {
 	if b.positions == nil {

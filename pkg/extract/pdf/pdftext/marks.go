@@ -18,8 +18,8 @@ type mark struct {
 	artifact bool
 }
 
-// beginMark opens a marked-content sequence. If the sequence has a replacement text, as for ligatures and divided
-// words, that text is used instead of the glyphs' text.
+// beginMark opens a marked-content sequence. If the sequence has replacement text, as ligatures and divided words do,
+// that text is used instead of the glyphs' text.
 func (in *interpreter) beginMark(args []pdfobject.Token, properties bool) {
 	m := mark{}
 	tag := str(args, 0)
@@ -56,7 +56,7 @@ func (in *interpreter) beginMark(args []pdfobject.Token, properties bool) {
 	in.marks = append(in.marks, m)
 }
 
-// isPagination reports whether an artifact is a running title, a page number or the like.
+// isPagination reports whether an artifact is a running title, a page number or similar.
 func isPagination(kind, subtype string) bool {
 	return kind == "Pagination" || subtype == "Header" || subtype == "Footer"
 }

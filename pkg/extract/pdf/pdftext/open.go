@@ -35,15 +35,15 @@ type Document struct {
 	CutShort bool
 }
 
-// Stats counts decoded and undecoded glyphs in a document.
+// Stats holds the numbers of decoded and undecoded glyphs in a document.
 type Stats struct {
 	Glyphs    int // shown glyphs
 	Undecoded int // glyphs without a known character
 	Odd       int // glyphs decoded to control or private-use characters
 }
 
-// endWindow is how many bytes at the end of a file must contain the end marker (ISO 32000-1, section 7.5.5, note on
-// readers).
+// endWindow is the number of bytes at the end of a file that must contain the end marker (ISO 32000-1, section 7.5.5,
+// note on readers).
 const endWindow = 1024
 
 const (
@@ -101,7 +101,7 @@ type pageRef struct {
 	above *pageAttributes
 }
 
-// pageAttributes holds the attributes that pages inherit. All pages under a node share it. Looking the attributes up
+// pageAttributes holds the attributes that pages inherit. All pages under a node share it. Looking up the attributes
 // through each page's parents would be slow, because every lookup would read the node's long list of pages.
 type pageAttributes struct{ resources, mediaBox, cropBox, rotate pdf.Value }
 

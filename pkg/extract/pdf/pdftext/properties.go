@@ -75,8 +75,8 @@ func (d *Document) readXMP(p *Properties) {
 	date(&p.Modified, "ModifyDate")
 }
 
-// xmpTexts collects the texts of the relevant elements and attributes: all items of a list, but only the first language
-// version of a text.
+// xmpTexts collects the text of the relevant elements and attributes: all items of a list, but only the first language
+// version of a string.
 func xmpTexts(data []byte) map[string][]string {
 	wanted := map[string]bool{"title": true, "creator": true, "description": true, "subject": true, "Keywords": true, "CreateDate": true, "ModifyDate": true}
 	found := map[string][]string{}

@@ -69,7 +69,7 @@ func raiseAll(pieces []piece, table map[rune]rune) {
 	}
 }
 
-// isotopes are symbols of chemical elements that can follow a raised mass number, as in ¹⁴C.
+// isotopes are the symbols of chemical elements that can follow a raised mass number, as in ¹⁴C.
 var isotopes = func() map[string]bool {
 	all := map[string]bool{}
 	for sign := range strings.FieldsSeq("H He Li Be B C N O F Na Mg Al Si P S Cl Ar K Ca Cr Mn Fe Co Ni Cu Zn Ga Kr Rb Sr Y Zr Mo Tc Ru In Xe Cs Ba Sm Lu Re Ir Tl Pb Bi Po Rn Ra Ac Th Pa U Np Pu Am Cm") {
@@ -94,7 +94,7 @@ func (c *cellMaker) wordFrom(pieces []piece) string {
 	return word
 }
 
-// wordJoiner is a placeholder for the text of a glyph that was merged into the sign before it. It never reaches the
+// wordJoiner is a placeholder for the text of a glyph that was merged into the sign before it. It never appears in the
 // result.
 const wordJoiner = "\u2060"
 

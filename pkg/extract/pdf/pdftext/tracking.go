@@ -203,8 +203,8 @@ func lettersOnly(pieces []piece, at []int) bool {
 	return len(at) > 0 && !slices.ContainsFunc(at, func(i int) bool { return !startsLetter(pieces[i].text) })
 }
 
-// isSpelledWord reports whether letters form a word and not just a list of letters: they have the same case, aren't in
-// alphabetical order and, in Latin script, include a vowel.
+// isSpelledWord reports whether letters form a word rather than just a list of letters: they have the same case, aren't
+// in alphabetical order and, in Latin script, include a vowel.
 func isSpelledWord(pieces []piece, at []int) bool {
 	ascending, upper, latin, vowel := true, 0, true, false
 	last := rune(0)

@@ -150,7 +150,7 @@ func (in *interpreter) painted(r rect, picture bool) {
 	in.paintedBox(paintBox{rect: r, picture: picture})
 }
 
-// picture records that an image is painted and what share of the page it covers.
+// picture records that an image is painted and what fraction of the page it covers.
 func (in *interpreter) picture(r rect) {
 	in.painted(r, true)
 	width, height := Frame{in.box}.Size()
@@ -198,8 +198,8 @@ func (in *interpreter) paintedBox(p paintBox) {
 	}
 }
 
-// countInvisible counts the invisible text. Call it after reading the whole page. A scanned page may paint its picture
-// after the invisible text that makes the page searchable.
+// countInvisible counts the invisible text. Call it after reading the whole page, because a scanned page may paint its
+// picture after the invisible text that makes the page searchable.
 func (in *interpreter) countInvisible() {
 	u := &in.unseen
 	for i, s := range in.suspects {
@@ -289,7 +289,7 @@ func (in *interpreter) colour(op string, args []pdfobject.Token) bool {
 	return true
 }
 
-// whiteOf reports whether the components of an additive or subtractive colour yield white.
+// whiteOf reports whether the given components of an additive or subtractive colour yield white.
 func whiteOf(args []pdfobject.Token) bool {
 	for _, a := range args {
 		switch {
