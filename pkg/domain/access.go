@@ -10,7 +10,7 @@ import (
 	"golang.org/x/net/http/httpguts"
 )
 
-// SiteAccess holds extra headers, such as credentials, for requests to a protected site. Their values are encrypted
+// SiteAccess holds extra headers, such as credentials, for requests to a protected site. Header values are encrypted
 // wherever they are stored or sent.
 type SiteAccess struct {
 	Origin string   `json:"origin"` // the only origin that receives the headers: scheme://host and any non-default port
@@ -26,7 +26,7 @@ const (
 	MaxHeadersBytes = 16 << 10 // total size of names and values; every job of the site contains them
 )
 
-// reservedHeaders maps each header that users cannot configure to the reason why.
+// reservedHeaders maps each header that users can't configure to the reason.
 var reservedHeaders = func() map[string]string {
 	reasons := map[string]string{
 		"is taken from the address": "Host",
@@ -46,8 +46,8 @@ var reservedHeaders = func() map[string]string {
 	return out
 }()
 
-// CleanHeaders returns the headers with canonical names and trimmed values, or errors that say what is wrong with them.
-// The errors never contain header values.
+// CleanHeaders returns the headers with canonical names and trimmed values, or errors that say what is wrong with the
+// headers. The errors never contain header values.
 func CleanHeaders(field string, headers map[string]string) (map[string]string, []FieldError) {
 	var faults []FieldError
 	fault := func(name, format string, args ...any) {

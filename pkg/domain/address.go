@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// SameAddress reports whether two addresses are equal apart from what most servers ignore: the scheme, a www prefix, a
-// trailing slash or index name, and the query.
+// SameAddress reports whether two addresses are equal, ignoring what makes no difference to most servers: the scheme, a
+// www prefix, a trailing slash or index name, and the query.
 func SameAddress(a, b string) bool { return canonicalForm(a) == canonicalForm(b) }
 
 // sameAddress is like SameAddress but also compares the queries. An empty address equals only another empty one.
@@ -32,8 +32,8 @@ func canonicalForm(address string) string {
 	return BareHost(u) + p
 }
 
-// BareHost returns the host without "www." and without a default port, so that a host's http and https addresses count
-// as one site. Other ports stay.
+// BareHost returns the host without "www." or a default port, so that a host's http and https addresses count as one
+// site. Other ports are kept.
 func BareHost(u *url.URL) string {
 	h := strings.TrimPrefix(strings.ToLower(u.Hostname()), "www.")
 	switch p := u.Port(); {

@@ -50,8 +50,8 @@ type Agent struct {
 // settings there.
 type AgentExtra map[string]json.RawMessage
 
-// RestrictKnowledge names the field that restricts an agent to its documents. It is in Agent.Extra, where clients
-// written for other services put it.
+// RestrictKnowledge is the name of the field that restricts an agent to its documents. The field is in Agent.Extra,
+// where clients written for other services put it.
 const RestrictKnowledge = "restrictKnowledge"
 
 // RestrictsKnowledge reports whether the agent answers only from its documents. If they contain nothing about a
@@ -60,12 +60,11 @@ func (a Agent) RestrictsKnowledge() bool {
 	return string(bytes.TrimSpace(a.Extra[RestrictKnowledge])) == "true"
 }
 
-// QueryPlanning names the field that says whether a model may plan an agent's searches. Like RestrictKnowledge, it is
-// in Agent.Extra.
+// QueryPlanning is the name of the field that says whether a model may plan an agent's searches. Like
+// RestrictKnowledge, the field is in Agent.Extra.
 const QueryPlanning = "queryPlanning"
 
-// PlansQueries reports whether a model may split up a question that a single search does not answer. The default is
-// true.
+// PlansQueries reports whether a model may split a question that a single search does not answer. The default is true.
 func (a Agent) PlansQueries() bool {
 	return string(bytes.TrimSpace(a.Extra[QueryPlanning])) != "false"
 }
@@ -137,7 +136,8 @@ func assignIf[T any](dst *T, v *T) {
 	}
 }
 
-// Placeholders in system prompts, user prompts and templates. Every occurrence is replaced, except in inserted text.
+// Placeholders in system prompts, user prompts and templates. Every occurrence is replaced, except within inserted
+// text.
 const (
 	PlaceholderQuery   = "{query}"
 	PlaceholderContext = "{context}"

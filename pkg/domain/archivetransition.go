@@ -24,7 +24,7 @@ func applyArchive(d *Datasource, store Datastore, ev Event, current bool) Outcom
 }
 
 // applyUnpacked handles the end of an archive's job. If the job was overtaken, it may have started before the
-// datasource became an archive. It has then read the datasource's earlier content, so its rows are swept.
+// datasource became an archive. In that case, it has read the datasource's earlier content, so its rows are swept.
 func applyUnpacked(d *Datasource, ev Event, current bool) (out Outcome) {
 	if current {
 		return applyDiscoveryDone(d, ev, current)
@@ -58,8 +58,8 @@ func (d *Datasource) HasMember(o Original) bool {
 	return d.Original != nil && d.Original.SHA256 == o.SHA256 && d.Original.Size == o.Size && d.Status != StatusError
 }
 
-// ReplaceMember replaces a file's content with the file's content in a new version of its archive. It returns the key
-// of the original that is no longer needed.
+// ReplaceMember replaces a file's content with its content in a new version of the archive. It returns the key of the
+// original that is no longer needed.
 func (d *Datasource) ReplaceMember(o Original) (unneeded string) {
 	if old := d.Original; old != nil {
 		unneeded = old.Key

@@ -1,7 +1,7 @@
 package domain
 
 // HasCanonical reports whether a page of site d names the page with this id as canonical. Some sites wrongly name their
-// root on every page, so the root doesn't count unless the page has the same address (see SameAddress).
+// root as canonical on every page, so the root doesn't count unless the page has the same address (see SameAddress).
 func (d *Datasource) HasCanonical(page DatasourceConfig, id string) bool {
 	root := d.Config.Scope(false).Root
 	return page.Canonical != "" && ChildID(d.ID, page.Canonical) == id &&
@@ -22,8 +22,8 @@ func (d *Datasource) MayBeReplacedBy(target Datasource, similar bool) bool {
 	}
 }
 
-// IsReplacedBy reports whether a page of site d is skipped in favour of keeper, another page with content. Their texts
-// must be similar, and page must name keeper as canonical, but not vice versa.
+// IsReplacedBy reports whether a page of site d is skipped in favour of keeper, another page with content. This
+// requires that their texts are similar and that page names keeper as canonical, but not vice versa.
 func (d *Datasource) IsReplacedBy(page, keeper Datasource, similar bool) bool {
 	return page.ID != keeper.ID && page.GroupID == d.ID && similar &&
 		d.HasCanonical(page.Config, keeper.ID) && !d.HasCanonical(keeper.Config, page.ID)
@@ -33,9 +33,9 @@ func (d *Datasource) IsReplacedBy(page, keeper Datasource, similar bool) bool {
 const maxCanonicals = 8
 
 // CanonicalCycle reports whether canonical addresses lead from the page `from` to the page with this id. If they do,
-// the caller must not replace one of the two pages by the other, because they would replace each other forever. If
-// `from` itself names the page with this id as canonical, the result is false, because the caller keeps one of the two
-// anyway. read returns a page by id, or nil.
+// the caller must not replace either page with the other, because they would keep replacing each other. If `from`
+// itself names the page with this id as canonical, the result is false, because the caller keeps one of the two anyway.
+// read returns a page by id, or nil.
 func (d *Datasource) CanonicalCycle(from Datasource, id string, read func(id string) (*Datasource, error)) (bool, error) {
 	for hop := range maxCanonicals {
 		if from.Config.Canonical == "" {
@@ -57,7 +57,8 @@ func (d *Datasource) CanonicalCycle(from Datasource, id string, read func(id str
 	return false, nil
 }
 
-// BestPage returns the index of the best among pages with the same content, or -1 if there are none. See IsBetterThan.
+// BestPage returns the index of the best of several pages with the same content, or -1 if there are none. See
+// IsBetterThan.
 func BestPage(pages []DatasourceConfig) int {
 	best, config := -1, DatasourceConfig{}
 	for i, p := range pages {
@@ -68,7 +69,7 @@ func BestPage(pages []DatasourceConfig) int {
 	return best
 }
 
-// PageChange is the effect of a page's job on pages that were skipped as its duplicates.
+// PageChange says how a page's job affects pages that were skipped as its duplicates.
 type PageChange int
 
 // Values of PageChange.

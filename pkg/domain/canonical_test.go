@@ -88,7 +88,7 @@ func TestCanonicalCycle(t *testing.T) {
 	const base = "https://a.example/"
 	site := siteOfPages()
 	broken := errors.New("broken")
-	// cycle calls CanonicalCycle. pages maps pages, which are letters, to their canonical pages.
+	// cycle calls CanonicalCycle. pages maps each page (a letter) to its canonical page.
 	cycle := func(t *testing.T, pages map[string]string, from, back string) (bool, error) {
 		t.Helper()
 		byID := map[string]*Datasource{}

@@ -9,8 +9,8 @@ type Chunking struct {
 	MaxTokens    int `json:"max_tokens,omitempty"`    // maximum size in tokens; 0 means proportional to the target
 }
 
-// Defaults and limits for Chunking. The default target is small because small chunks contain more answers in the same
-// amount of returned text.
+// Defaults and limits for Chunking. The default target is small because, for the same amount of returned text, small
+// chunks contain more of the answers.
 const (
 	DefaultChunkTokens    = 128
 	DefaultMaxChunkTokens = 200
@@ -39,8 +39,8 @@ func (c Chunking) Sizes() (target, limit int) {
 	return target, limit
 }
 
-// Check returns an error for each size out of bounds, and one if the target exceeds the maximum, with the API's field
-// names.
+// Check returns an error for each size that is out of bounds, and one if the target exceeds the maximum. Errors use the
+// API's field names.
 func (c Chunking) Check() []FieldError {
 	var faults []FieldError
 	bound := func(field string, n int) {

@@ -25,8 +25,8 @@ func (c Conversation) PublicID() string {
 	return c.ID
 }
 
-// callerConversation prefixes stored ids of conversations whose ids were chosen by callers. No UUID starts with it, so
-// callers can use only the ids they chose.
+// callerConversation is the prefix of stored ids for conversations whose ids were chosen by callers. No UUID starts
+// with it, so callers can refer to these conversations only by the ids they chose.
 const callerConversation = "caller:"
 
 // CallerConversationID returns the stored id of a conversation with an id chosen by the caller. For different

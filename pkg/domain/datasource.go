@@ -91,7 +91,7 @@ type Processing struct {
 	Resume *Resume
 }
 
-// Target describes a datasource's generation in the place to which its datastore is moving.
+// Target describes a datasource's generation in the place its datastore is moving to.
 type Target struct {
 	Generation  uint64 `json:"generation"`
 	Chunks      int64  `json:"chunks"`
@@ -110,7 +110,7 @@ type Resume struct {
 // MaxMetadataBytes is the maximum size of a datasource's metadata as JSON. Every job and chunk contains a copy.
 const MaxMetadataBytes = 16 << 10
 
-// DatasourceConfig holds the caller's settings and properties found in the content.
+// DatasourceConfig holds the caller's settings as well as properties found in the content.
 type DatasourceConfig struct {
 	SourceURL string   `json:"source_url,omitempty"` // web_page: address; web_site: start of discovery
 	Sitemap   string   `json:"sitemap,omitempty"`    // web_site: a sitemap's address
@@ -212,7 +212,7 @@ type Progress struct {
 	Total int64  `json:"total"`
 }
 
-// StageScan is the stage of a scan job that waits its turn.
+// StageScan is the stage of a scan job waiting for its turn.
 const StageScan = "waiting for text recognition"
 
 // StageRetrying is the stage of a job waiting for a retry. Datasource.Error then contains the last error.
@@ -231,8 +231,8 @@ type Original struct {
 	Name     string `json:"name"`      // file name or address; a hint for the format
 }
 
-// Filters restrict a query to some documents. A document must match all fields that are set; one of a field's values is
-// enough. For metadata, a top-level key must have this string, number or boolean as its value.
+// Filters restrict a query to certain documents. A document must match all fields that are set. If a field has several
+// values, one of them is enough. For metadata, a top-level key must have this string, number or boolean as its value.
 type Filters struct {
 	CustomIDs     []string
 	DatasourceIDs []string

@@ -11,7 +11,7 @@ const (
 	EngineMilvus   Engine = "milvus"
 )
 
-// Datastore is a set of datasources searched together.
+// Datastore is a set of datasources that are searched together.
 type Datastore struct {
 	ID             string
 	WorkspaceID    string

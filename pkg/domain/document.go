@@ -89,7 +89,7 @@ type Document struct {
 	LinkList bool `json:"link_list,omitempty"`
 	// Recognised maps each page whose text was recognised in a picture (OCR) to the mean confidence, from 0 to 1.
 	Recognised map[int]float64 `json:"recognised,omitempty"`
-	// Unread lists the pictures in the document whose text has not been recognised yet.
+	// Unread lists pictures in the document whose text still has to be recognised.
 	Unread []Picture `json:"unread,omitempty"`
 }
 
@@ -242,7 +242,7 @@ const ContextSeparator = "\n"
 // texts.
 const MaxChunkBytes = 65_535
 
-// Fragment is a passage returned by a query.
+// Fragment is a passage in a query's result.
 type Fragment struct {
 	ChunkID        string
 	Text           string

@@ -56,9 +56,9 @@ type ExplainedDatastore struct {
 	Evidence        *ExplainedEvidence // why DenseWeight differs from AverageWeight; nil if it does not
 }
 
-// ExplainedEvidence shows why the weight of dense (vector) search for this query differs from its average.
+// ExplainedEvidence shows why dense (vector) search has a different weight for this query than on average.
 type ExplainedEvidence struct {
-	// AverageWeight is the model's weight, lowered if the model does not know every word in the query.
+	// AverageWeight is the model's weight, which is lowered if the model does not know every word in the query.
 	AverageWeight float64
 	Symbols       float64 // how much of the best lexical candidates' text is numbers and symbols, scaled to 0 to 1; lowers the weight
 	RarestWord    bool    // whether the best lexical candidate contains the query's rarest word; lowers the weight
@@ -99,7 +99,7 @@ type ExplainedFragment struct {
 	Duplicates   []string // chunks with nearly the same text that this fragment represents
 }
 
-// DropReason is why a candidate is not among the fragments.
+// DropReason says why a candidate is not among the fragments.
 type DropReason string
 
 // Reasons for dropping a candidate.

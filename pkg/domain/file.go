@@ -52,7 +52,7 @@ type UploadPart struct {
 }
 
 // FileChunking is the chunking requested for a file in a datastore. The overlap is stored only so that clients can read
-// it back: chunks never overlap, because searches merge adjacent chunks.
+// it back. Chunks never overlap, because searches merge adjacent chunks.
 type FileChunking struct {
 	MaxTokens     int `json:"max_tokens"`
 	OverlapTokens int `json:"overlap_tokens"`
@@ -64,7 +64,7 @@ func (c FileChunking) Chunking() Chunking {
 	return Chunking{TargetTokens: max(limit*DefaultChunkTokens/DefaultMaxChunkTokens, MinChunkTokens), MaxTokens: limit}
 }
 
-// VectorStore is a datastore plus the properties that OpenAI's clients give it.
+// VectorStore is a datastore plus the properties that OpenAI's API adds to it.
 type VectorStore struct {
 	Datastore
 	VectorStoreOptions
@@ -75,7 +75,7 @@ type VectorStore struct {
 	TextBytes    int64 // bytes of the chunks' text
 }
 
-// VectorStoreOptions are datastore properties that only OpenAI's clients set.
+// VectorStoreOptions are datastore properties that can be set only through OpenAI's API.
 type VectorStoreOptions struct {
 	Metadata    map[string]string
 	ExpiresDays int // days after the last activity; 0 means never
@@ -105,8 +105,8 @@ type StoredFile struct {
 	MissingFileID string // id of a missing file; "" for a datasource
 }
 
-// Owner returns the id of the datasource or file for which the original was stored. It is the first part of the
-// original's key, or "" if the key contains none.
+// Owner returns the id of the datasource or file for which the original was stored, which is the first part of the
+// original's key. It returns "" if the key contains none.
 func (o *Original) Owner() string {
 	if o == nil {
 		return ""
@@ -130,8 +130,8 @@ func (d *Datasource) FileID() string {
 	return ""
 }
 
-// SharesOriginal reports whether the original belongs to the datasource's file, so that other datasources may use it,
-// too.
+// SharesOriginal reports whether the original belongs to the datasource's file and may therefore be used by other
+// datasources, too.
 func (d *Datasource) SharesOriginal() bool {
 	owner := d.Original.Owner()
 	return owner != "" && owner == d.FileID()

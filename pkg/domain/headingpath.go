@@ -1,7 +1,7 @@
 package domain
 
-// HeadingPath tracks the sheet and headings above the current block of a document, read in order. The zero value is
-// ready for the first block.
+// HeadingPath tracks the sheet and headings above the current block while a document is read in order. The zero value
+// is ready for the first block.
 type HeadingPath struct {
 	sheet    string
 	headings [6]string // by level, from level 1
@@ -23,7 +23,7 @@ func (p *HeadingPath) Enter(b Block) {
 }
 
 // Anchor returns the innermost heading's URL fragment. If that heading has none, Anchor returns the fragment of the
-// nearest enclosing heading that has one, other than the page's title. If there is none, it returns "".
+// nearest enclosing heading that has one, not counting the page's title. If there is none, it returns "".
 func (p *HeadingPath) Anchor() string {
 	innermost := true
 	for i := len(p.headings) - 1; i >= 0; i-- {
@@ -39,7 +39,7 @@ func (p *HeadingPath) Anchor() string {
 }
 
 // Path returns the sheet and the headings, outermost first, including the last block if it is a heading. It omits a
-// heading that equals the sheet's name.
+// heading that repeats the sheet's name.
 func (p *HeadingPath) Path() []string {
 	var parts []string
 	if p.sheet != "" {

@@ -11,8 +11,8 @@ import (
 )
 
 // Ids are lower-case UUIDs. Objects created by callers have version 7, which sorts by time. Objects created by jobs, or
-// by requests with an idempotency key, have version 5, which is derived from the inputs, so that retrying creates
-// nothing new. Both are valid in NATS subject tokens and as keys in all vector engines.
+// by requests with an idempotency key, have version 5, which is derived from the inputs, so a retry creates nothing
+// new. Both are valid in NATS subject tokens and as keys in all vector engines.
 
 // NewID returns a new time-ordered id.
 func NewID() string { return uuid.Must(uuid.NewV7()).String() }
@@ -40,7 +40,8 @@ func MemberJobID(archiveJobID, memberID string) string {
 	return DerivedID("member-job", archiveJobID, memberID)
 }
 
-// ArchiveJobID returns the id of the job that unpacks a file after its own job, jobID, found it to be an archive.
+// ArchiveJobID returns the id of the job that unpacks a file after the file's own job, jobID, found it to be an
+// archive.
 func ArchiveJobID(jobID string, generation uint64) string {
 	return DerivedID("archive", jobID, strconv.FormatUint(generation, 10))
 }
@@ -59,8 +60,8 @@ func PostponedJobID(jobID string, generation uint64) string {
 	return DerivedID("again", jobID, strconv.FormatUint(generation, 10))
 }
 
-// SitemapJobID returns the id of the crawl job for a page that became a site after its own job, jobID, found it to be a
-// sitemap.
+// SitemapJobID returns the id of the crawl job for a page that became a site after the page's own job, jobID, found it
+// to be a sitemap.
 func SitemapJobID(jobID string, generation uint64) string {
 	return DerivedID("sitemap", jobID, strconv.FormatUint(generation, 10))
 }

@@ -125,15 +125,15 @@ type Event struct {
 	// their number. Together they replace the page's stored links. If Parts is 0, the links are not stored.
 	Part  int `json:"part,omitempty"`
 	Parts int `json:"parts,omitempty"`
-	// Complete is set in the synched event of a site or archive if it listed every page or file, so that all others no
-	// longer belong to it.
+	// Complete is set in a site's or archive's synched event if the job listed every page or file. Any page or file it
+	// did not list no longer belongs to the site or archive.
 	Complete bool `json:"complete,omitempty"`
 	// LeftOut counts skipped addresses by reason. It is set in discovered events and in a site's synched event.
 	LeftOut map[string]int `json:"left_out,omitempty"`
 	// Force is the job's Force. It is set when an ingest job is postponed, with Scan, and in an archive's events.
 	Force bool `json:"force,omitempty"`
-	// Set when a crawl job is postponed. Until is when the next job is due, Tries is the number of failed fetches so
-	// far, Since is the time of the first one, or zero, and Crawl is the job's CrawlSpec.
+	// These fields are set when a crawl job is postponed. Until is when the next job is due, Tries is the number of
+	// failed fetches so far, Since is the time of the first one, or zero, and Crawl is the job's CrawlSpec.
 	Until  time.Time  `json:"until,omitzero"`
 	Tries  int        `json:"tries,omitempty"`
 	Since  time.Time  `json:"since,omitzero"`
@@ -145,7 +145,7 @@ type Event struct {
 	MIMEType    string `json:"mime_type,omitempty"` // synched: the content's detected type
 	// Document, in synched events, describes the content and how it was read.
 	Document *DocumentInfo `json:"document,omitempty"`
-	// Scan, in synched events, says that text in the document's pictures is missing and a scan job follows.
+	// Scan, in synched events, says that text from the document's pictures is still missing and a scan job follows.
 	Scan bool `json:"scan,omitempty"`
 	// Fingerprint, in synched events, is the fingerprint of the written rows (see Version). In unchanged events, it is
 	// a page's new fingerprint, set only if the page's bytes changed but its text did not.

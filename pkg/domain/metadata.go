@@ -6,15 +6,15 @@ import (
 	"slices"
 )
 
-// metaDocument is the key for the document's own metadata within a fragment's. A key of its own keeps the document from
-// overriding the caller's metadata.
+// metaDocument is the key in a fragment's metadata that holds the document's own metadata. Keeping it under a separate
+// key prevents the document from overriding the caller's metadata.
 const metaDocument = "document"
 
 // metaLanguage is the key, below metaDocument, for the language stated by the document.
 const metaLanguage = "language"
 
-// Maximum size of the document metadata in each row, in bytes of keys and values. Metadata beyond this size is stored
-// only in the datasource.
+// Maximum size in bytes of the document metadata in each row, counting keys and values. Metadata beyond this size is
+// stored only in the datasource.
 const maxFoundMetadata = 2 << 10
 
 // FragmentMetadata returns a fragment's metadata, for filters and readers: the caller's metadata together with the

@@ -10,8 +10,8 @@ import (
 // Maximum length in characters of a name taken from a document's title.
 const maxTitleName = 300
 
-// nameByDocument names a page after its document's title unless the caller named it. In jobs, its name is still the
-// address, because otherwise a new title would cause its content to be read again.
+// nameByDocument names a page after its document's title unless the caller named it. Jobs keep using the address as the
+// page's name. Otherwise, a new title would cause the content to be read again.
 func (d *Datasource) nameByDocument() {
 	c := &d.Config
 	if d.Type != TypeWebPage || d.Name != c.SourceURL && !c.NamedByDocument {
@@ -33,7 +33,7 @@ func (d *Datasource) jobName() string {
 	return d.Name
 }
 
-// nameProgramPrefixes are prefixes that programs add to a printed file's name.
+// nameProgramPrefixes are prefixes that programs add to the names of printed files.
 var nameProgramPrefixes = []string{"microsoft word - ", "microsoft powerpoint - ", "microsoft excel - "}
 
 // defaultTitles are titles that programs give to untitled documents.
@@ -43,7 +43,8 @@ var defaultTitles = map[string]bool{
 	"slide 1": true, "book1": true, "sheet1": true, "workbook": true, "unbenannt": true, "dokument1": true, "sans titre": true,
 }
 
-// documentFiles lists file name extensions. A title that ends in one is just the name of the document's source file.
+// documentFiles lists file name extensions. A title that ends in one of them is just the name of the document's source
+// file.
 var documentFiles = map[string]bool{
 	".doc": true, ".docx": true, ".dot": true, ".dotx": true, ".ppt": true, ".pptx": true, ".xls": true, ".xlsx": true, ".pdf": true, ".eml": true, ".mht": true, ".mhtml": true,
 	".rtf": true, ".odt": true, ".ods": true, ".odp": true, ".indd": true, ".qxd": true, ".tex": true, ".dvi": true, ".ps": true, ".txt": true, ".html": true, ".tmp": true,

@@ -55,8 +55,8 @@ func NewCrawlJob(d Datasource, store Datastore) Job {
 }
 
 // NewPageJob returns the job that fetches one of a site's pages. Its id is derived from the site's job and the page, so
-// that a crawl that finds the page twice adds only one job. If the page's links are needed but not stored, the request
-// is unconditional.
+// a crawl that finds the page twice adds only one job. If the page's links are needed but not stored, the request is
+// unconditional.
 func NewPageJob(site, page Datasource, siteJobID string, store Datastore) Job {
 	j := NewCrawlJob(page, store)
 	j.ID = PageJobID(siteJobID, page.ID)
@@ -107,7 +107,7 @@ func newJob(id string, kind JobKind, d Datasource, store Datastore) Job {
 	}
 }
 
-// chunkingIn returns the datasource's own chunk sizes, or else the datastore's.
+// chunkingIn returns the datasource's own chunk sizes or, if it has none, the datastore's.
 func (d *Datasource) chunkingIn(store Datastore) Chunking {
 	if d.Config.Chunking != nil {
 		return d.Config.Chunking.Chunking()
@@ -115,7 +115,7 @@ func (d *Datasource) chunkingIn(store Datastore) Chunking {
 	return store.Chunking
 }
 
-// DefaultMaxDepth is the maximum number of links from a site's root to a page, unless the site overrides it.
+// DefaultMaxDepth is the maximum number of links from a site's root to a page. A site can override it.
 const DefaultMaxDepth = 10
 
 // Scope returns the scope of a site with this configuration. If follow is true, pages are found by following links.

@@ -9,8 +9,7 @@ import (
 // FieldOCRLanguages is the API field name used in errors from OCRLanguages.Check.
 const FieldOCRLanguages = "ocrLanguages"
 
-// MaxOCRLanguages is the maximum number of languages for recognising text in scans. Each additional language slows
-// recognition down.
+// MaxOCRLanguages is the maximum number of languages for OCR. Each additional language makes recognition slower.
 const MaxOCRLanguages = 6
 
 var ocrLanguagePattern = regexp.MustCompile(`^[a-z]{3}(_[A-Za-z]{2,10}){0,2}$`)
@@ -18,7 +17,8 @@ var ocrLanguagePattern = regexp.MustCompile(`^[a-z]{3}(_[A-Za-z]{2,10}){0,2}$`)
 // IsOCRLanguage reports whether name has the format of a Tesseract language name, such as "deu" or "chi_sim".
 func IsOCRLanguage(name string) bool { return ocrLanguagePattern.MatchString(name) }
 
-// OCRLanguages is a comma-separated list of Tesseract language names. "" means the service's configured languages.
+// OCRLanguages is a comma-separated list of Tesseract language names. "" means the languages configured for the
+// service.
 type OCRLanguages string
 
 // Names returns the names, or nil if there are none.

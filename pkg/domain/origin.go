@@ -11,7 +11,7 @@ import (
 	"golang.org/x/net/idna"
 )
 
-// AnyOrigin in a list of origins allows all origins.
+// AnyOrigin allows all origins if it is in a list of origins.
 const AnyOrigin = "*"
 
 // MaxOrigins is the maximum number of origins that an agent can allow.

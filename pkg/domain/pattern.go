@@ -41,7 +41,8 @@ func (p Patterns) Refuses(path string) string {
 	}
 }
 
-// RefusesURL is Refuses for an address's path. An address that can't be parsed is accepted, because no pattern applies.
+// RefusesURL is like Refuses but takes an address and checks its path. An address that can't be parsed is accepted,
+// because no pattern applies to it.
 func (p Patterns) RefusesURL(address string) string {
 	if len(p.include) == 0 && len(p.exclude) == 0 {
 		return ""

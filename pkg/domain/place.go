@@ -16,8 +16,8 @@ func (p Place) IsZero() bool { return p == Place{} }
 
 func (p Place) String() string { return string(p.Engine) + " with " + p.Model }
 
-// Move is a datastore's move to another place. Replays rebuild its content there, and the old place serves readers
-// until that is done.
+// Move is a datastore's move to another place. Replays rebuild its content there, and until they are done, the old
+// place serves readers.
 type Move struct {
 	ID string
 	To Place
@@ -86,7 +86,7 @@ func (j Job) usesEmbedded() bool {
 		j.Previous != nil && j.Previous.Place.Engine == EngineEmbedded
 }
 
-// Event returns an event about the job, with all fields that come from the job.
+// Event returns an event about the job, with all fields that are taken from the job filled in.
 func (j Job) Event(t EventType, at time.Time) Event {
 	ev := Event{
 		Type:         t,

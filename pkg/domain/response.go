@@ -5,7 +5,7 @@ import "time"
 // ResponseStatus is a response's status, as named by OpenAI.
 type ResponseStatus string
 
-// Response statuses. A response that is queued or in progress is being answered in the background.
+// Response statuses. Responses that are queued or in progress are being answered in the background.
 const (
 	ResponseQueued     ResponseStatus = "queued"
 	ResponseInProgress ResponseStatus = "in_progress"
@@ -29,8 +29,8 @@ type StoredResponse struct {
 	Status      ResponseStatus
 	Background  bool
 
-	// Holder is the id of the process that is answering in the background. If it does not extend HeldUntil in time, it
-	// is presumed dead.
+	// Holder is the id of the process that is answering in the background. If it does not extend HeldUntil in time, the
+	// process is presumed dead.
 	Holder    string
 	HeldUntil time.Time
 

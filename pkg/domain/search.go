@@ -10,7 +10,7 @@ const (
 	SearchDense   SearchMode = "dense"   // only the query's vector
 )
 
-// Facets counts, for each metadata key, the documents that have each value. Every page of a web site is a document.
+// Facets counts, for each metadata key, how many documents have each value. Every page of a web site is a document.
 type Facets struct {
 	Documents int // documents whose values were counted
 	Facets    []Facet

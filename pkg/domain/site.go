@@ -35,7 +35,7 @@ const (
 // Maximum number of different reasons in Crawl.LeftOut.
 const maxLeftOut = 50
 
-// addLeftOut adds counts of skipped addresses by reason. It drops new reasons beyond maxLeftOut.
+// addLeftOut adds counts of skipped addresses by reason. Once there are maxLeftOut reasons, it drops new ones.
 func (c *Crawl) addLeftOut(counts map[string]int) {
 	for _, reason := range slices.Sorted(maps.Keys(counts)) {
 		if _, known := c.LeftOut[reason]; !known && len(c.LeftOut) >= maxLeftOut {
@@ -74,10 +74,10 @@ func (d *Datasource) crawl(at time.Time) *Crawl {
 	return &c
 }
 
-// Removed adds `pages` to the number of pages that were removed from the datastore during the newest crawl.
+// Removed adds `pages` to the number of pages removed from the datastore during the newest crawl.
 func (d *Datasource) Removed(pages int64) { d.crawl(d.UpdatedAt).Removed += pages }
 
-// CrawlWidened notes that new settings include more pages than when the newest crawl started.
+// CrawlWidened records that new settings include more pages than when the newest crawl started.
 func (d *Datasource) CrawlWidened() { d.crawl(d.UpdatedAt).Widened = true }
 
 // CrawlStopped stops a site's crawl: no more pages are added, and events from a running discovery are ignored.
@@ -123,7 +123,7 @@ func (d *Datasource) WarnSitemap() {
 
 const rereadSitemapWarning = "The site now includes more pages than before. Refresh it to find new pages in its sitemap." //nolint:gosec // G101: a warning, no credential
 
-// Texts of warnings that SettlePages adds. It also looks for them among the existing warnings, to replace them.
+// Warning texts added by SettlePages, which also uses them to find and replace existing warnings.
 const (
 	pagesFailed     = " pages could not be read; each shows its error"
 	filesFailed     = " files could not be read; each shows its error"
@@ -131,10 +131,10 @@ const (
 	onlyRootWarning = "Apart from the root, no page matches the site's include and exclude patterns."
 )
 
-// SettlePages sets the status of a site whose discovery is complete, or an archive that was unpacked, once all its
-// pages or files are processed. The status is error if none could be read, and otherwise synched, with a warning if
-// some failed or the patterns exclude every page but the root. cause is a failed page's error, or why a page was
-// skipped. SettlePages reports whether anything changed.
+// SettlePages sets the status of a site whose discovery is complete, or of an unpacked archive, once all its pages or
+// files are processed. The status is error if none could be read, and otherwise synched, with a warning if some failed
+// or the patterns exclude every page but the root. cause is a failed page's error or the reason why a page was skipped.
+// SettlePages reports whether anything changed.
 func (d *Datasource) SettlePages(pages SiteProgress, cause string, at time.Time) bool {
 	status, message := StatusSynched, ""
 	warnings := slices.DeleteFunc(slices.Clone(d.Warnings), func(w string) bool {
@@ -275,13 +275,13 @@ type Pace struct {
 	Lease       time.Duration // maximum time to hold a slot; after that, the crawler has probably died, so the slot is freed
 }
 
-// HostSlot is the reply to a crawler that asked for a slot at a host.
+// HostSlot is the reply to a crawler that has requested a slot at a host.
 type HostSlot struct {
 	Granted bool
 	// Wait is how long to wait before starting the request if a slot was granted. If not, it is how long to wait before
 	// asking again.
 	Wait time.Duration
-	// Release gives back a granted slot. Call it exactly once, when the request is complete. nil if no slot was
+	// Release gives back a granted slot. Call it exactly once, when the request is complete. It is nil if no slot was
 	// granted.
 	Release func()
 }

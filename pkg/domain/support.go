@@ -2,8 +2,8 @@ package domain
 
 import "bytes"
 
-// AnswerSentence is a sentence in an answer, or a code block, list item or table row, with the passages that support
-// it. Answers are stored with their sentences as JSON.
+// AnswerSentence is a sentence, code block, list item or table row in an answer, with the passages that support it.
+// Answers are stored with their sentences as JSON.
 type AnswerSentence struct {
 	Start       int          `json:"start"` // first byte in the answer
 	End         int          `json:"end"`
@@ -12,14 +12,14 @@ type AnswerSentence struct {
 	Spans       []SourceSpan `json:"spans,omitempty"`
 }
 
-// SourceSpan is a passage in a source that supports a sentence. Its JSON has only what RestoreSpans cannot derive.
+// SourceSpan is a passage in a source that supports a sentence. Its JSON contains only what RestoreSpans cannot derive.
 type SourceSpan struct {
 	Source   int       `json:"source"` // index in the answer's sources
 	Citation int       `json:"-"`      // the source's citation number in the answer; 0 if the answer cites nothing
 	In       TextRange `json:"in"`     // bytes in Fragment.Text
 
-	// Original is the span's location in the document's text, in bytes. nil if unknown, as in chunks indexed by older
-	// versions.
+	// Original is the span's location in the document's text, in bytes. It is nil if the location is unknown, as in
+	// chunks indexed by older versions.
 	Original *TextRange `json:"-"`
 	Text     string     `json:"-"` // the document's text at Original or, if that is nil, the fragment's text
 
@@ -58,7 +58,7 @@ func RestoreSpans(sentences []AnswerSentence, sources []Fragment) {
 	}
 }
 
-// TextRange is the half-open range [Start, End) of a text, in bytes.
+// TextRange is the half-open byte range [Start, End) in a text.
 type TextRange struct{ Start, End int }
 
 // PageRectangle is an axis-aligned rectangle on a PDF page as displayed, i.e. clipped to its crop box and rotated. X
@@ -69,8 +69,8 @@ type PageRectangle struct {
 	X, Y, Width, Height float64
 }
 
-// UnsupportedSentences names the agent setting for sentences that no source supports. Like RestrictKnowledge, it is
-// stored in Agent.Extra.
+// UnsupportedSentences is the name of the agent setting for sentences that no source supports. Like RestrictKnowledge,
+// the setting is stored in Agent.Extra.
 const UnsupportedSentences = "unsupportedSentences"
 
 // UnsupportedMode says how an agent treats sentences that no source supports.

@@ -14,8 +14,8 @@ type TextRun struct {
 	Length   int // bytes
 }
 
-// TextRuns map a chunk's text to the document's text. They are ordered by their position in the chunk, where they don't
-// overlap. There are several if a chunk repeats a table header, or if it has a single line break in place of a
+// TextRuns map a chunk's text to the document's text. They are ordered by their position in the chunk and don't overlap
+// there. There are several if a chunk repeats a table header, or if it has a single line break in place of a
 // BlockSeparator, as between table rows and list items.
 type TextRuns []TextRun
 
@@ -51,8 +51,8 @@ func (r TextRuns) End(length int) TextRuns {
 	return r
 }
 
-// Clip returns the runs within text[start:end], with their positions in another text. That text contains the same
-// range, but `moved` bytes later.
+// Clip returns the runs within text[start:end], converted to positions in another text that contains the same range
+// `moved` bytes later.
 func (r TextRuns) Clip(start, end, moved int) TextRuns {
 	var out TextRuns
 	for _, run := range r {
@@ -64,7 +64,7 @@ func (r TextRuns) Clip(start, end, moved int) TextRuns {
 	return out
 }
 
-// Located is a section of a chunk's text with its positions in the chunk and in the document.
+// Located is a section of a chunk's text, with its location in the chunk and in the document.
 type Located struct {
 	In       TextRange // in the chunk's text
 	Document TextRange // in the document's text
@@ -127,9 +127,9 @@ func (r TextRuns) Encode(offset int) string {
 	return out.String()
 }
 
-// impliedShift is the most common shift, which Encode omits. A run's shift is the growth, since the previous run, of
-// the difference between its offsets in the document and in the text. It is usually 0 for the first run and 1 for the
-// others, because most runs follow a BlockSeparator that was shortened by one line break.
+// impliedShift is the most common shift, which Encode omits. A run's shift is how much the difference between its
+// offsets in the document and in the text has grown since the previous run. It is usually 0 for the first run and 1 for
+// the others, because most runs follow a BlockSeparator that was shortened by one line break.
 func impliedShift(run int) int { return min(run, 1) }
 
 // DecodeTextRuns decodes runs from Encode, or returns nil if encoded is empty or damaged. offset and length locate the

@@ -8,7 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// A chunk that repeats a table's header, and the document that contains the table.
+// A chunk that repeats a table's header, and the document containing the table.
 const (
 	tableText     = "Part\tPrice\nSeal\t4\nValve\t9"
 	tableDocument = "Prices\n\nPart\tPrice\n\nPump\t90\n\nSeal\t4\n\nValve\t9"

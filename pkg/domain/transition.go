@@ -15,15 +15,15 @@ type Sweep struct {
 	From, Below  uint64   // rows with generations in [From, Below) are deleted; Below 0 means no rows; From 0 and Below AllGenerations mean all rows
 	Originals    []string // keys in the original store
 	Jobs         bool     // whether the datasource's messages are deleted from the job stream
-	// Crawls, unless 0, deletes the datasource's crawl jobs with lower generations from the stream. They were
-	// withdrawn, so their results would be rejected, and deleting them saves requests.
+	// Crawls, unless 0, deletes the datasource's crawl jobs with lower generations from the stream. These jobs were
+	// withdrawn, so their results would be rejected anyway; deleting them saves requests.
 	Crawls uint64
 }
 
-// AllGenerations as Sweep.Below deletes every row of the datasource.
+// AllGenerations, used as Sweep.Below, deletes every row of the datasource.
 const AllGenerations uint64 = math.MaxUint64
 
-// Outcome holds an event's consequences other than changes to the datasource. They must be stored in the same
+// Outcome holds an event's consequences other than the changes to the datasource. They must be stored in the same
 // transaction as the datasource.
 type Outcome struct {
 	Changed bool // the datasource's row must be written
@@ -49,9 +49,9 @@ func (o *Outcome) sweepOriginal(d *Datasource, key string) {
 
 // Apply changes the datasource according to the event and returns the other consequences. store is the datasource's
 // current datastore: no move may start or end before the outcome is stored. Once a datasource is accepted, only Apply
-// changes its status, with a few exceptions where the catalog changes several rows itself: it sets a datasource to
-// pending when its job is published, a duplicate page to skipped, and a site to synched when no pages are waiting, and
-// it stops crawls.
+// changes its status, with a few exceptions where the catalog changes several rows itself. The catalog sets a
+// datasource to pending when its job is published, a duplicate page to skipped, and a site to synched when no pages are
+// waiting, and it stops crawls.
 //
 // Events may arrive late or more than once, or come from a job that a newer job has overtaken. These rules make them
 // harmless:
@@ -195,8 +195,8 @@ func applySynched(d *Datasource, store Datastore, ev Event, current bool) Outcom
 	for _, p := range ev.Places {
 		switch {
 		case d.isCurrentIn(store, p, ev.Generation):
-			// The event was already applied, and its rows are in use. Keep them even if a later job has since failed
-			// and raised d.Fence above this generation.
+			// The event was already applied, and its rows are in use. Keep them even if a later job has failed since
+			// then and raised d.Fence above this generation.
 			serves = serves || p == store.Serving()
 		case ev.Generation <= d.Fence, !current && d.Status == StatusSkipped:
 			out.sweep(d, p, ev.Generation, ev.Generation+1)

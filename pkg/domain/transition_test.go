@@ -21,7 +21,7 @@ func source(change func(*Datasource)) Datasource {
 	return d
 }
 
-// here is the place that serves readers, there is the move's destination, and gone is a place from an earlier move.
+// here is the place that serves readers, there is the move's destination, and gone is the place of an earlier move.
 var (
 	here  = Place{Engine: EngineEmbedded, Model: "model"}
 	there = Place{Engine: EngineMilvus, Model: "model"}

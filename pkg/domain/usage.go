@@ -49,7 +49,7 @@ func (l Limits) Limited() bool {
 	return false
 }
 
-// Account is the workspace and key that usage is charged to.
+// Account is the workspace and key to which usage is charged.
 type Account struct {
 	WorkspaceID string
 	KeyID       string // id of the API key if it belongs to the workspace; otherwise ""

@@ -176,8 +176,8 @@ func (d *Datasource) Exclude(reason, keeper string, generation uint64, at time.T
 	return out
 }
 
-// ExcludeFetched excludes a page whose fetch, reported by ev, showed that it duplicates keeper. The page must accept
-// ev; see Accepts.
+// ExcludeFetched excludes a page whose fetch, reported by ev, showed that the page duplicates keeper. The page must
+// accept ev; see Accepts.
 func (d *Datasource) ExcludeFetched(reason, keeper string, ev Event) Outcome {
 	out := d.Exclude(reason, keeper, ev.Generation, ev.At)
 	d.storeFetch(ev.Fetched)
