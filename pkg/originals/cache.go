@@ -6,12 +6,12 @@ import (
 	"time"
 )
 
-// minCacheTime is the time for which cached content can't be evicted by newer content.
+// minCacheTime is how long cached content is protected from eviction by newer content.
 const minCacheTime = time.Minute
 
-// contentCache caches small originals between Put and Take. When it is full, it doesn't add new content but keeps the
-// older content, whose Take comes first. Otherwise, every entry would be evicted before its use. A nil cache stores
-// nothing. It is safe for concurrent use.
+// contentCache caches small originals between Put and Take. When it is full, it rejects new content and keeps the older
+// content, which is taken first. Otherwise, every entry would be evicted before it is used. A nil cache stores nothing.
+// It is safe for concurrent use.
 type contentCache struct {
 	limit int
 	now   func() time.Time

@@ -63,7 +63,7 @@ func (s *Store) findMeta(ctx context.Context, key string) (jetstream.ObjectInfo,
 	return s.lookUp(ctx, key)
 }
 
-// readAnyTimeout limits a read from any server. After that, the leader is asked.
+// readAnyTimeout limits a read from an arbitrary server. If it is exceeded, the leader is asked.
 const readAnyTimeout = 3 * time.Second
 
 func (s *Store) readFromAny(ctx context.Context, read func(context.Context) (*jetstream.RawStreamMsg, error)) (*jetstream.RawStreamMsg, error) {
@@ -72,7 +72,7 @@ func (s *Store) readFromAny(ctx context.Context, read func(context.Context) (*je
 	return read(ctx)
 }
 
-// nextChunk returns a subject's first message at or after a sequence number, or jetstream.ErrMsgNotFound.
+// nextChunk returns a subject's first message at or after a given sequence number, or jetstream.ErrMsgNotFound.
 type nextChunk func(ctx context.Context, sequence uint64, subject string) (*jetstream.RawStreamMsg, error)
 
 // nextFromAny is a nextChunk that asks any server first, then the leader.
@@ -110,7 +110,8 @@ type buffer struct {
 	err  error // returned by later Reads
 }
 
-// read reads from the current chunk. At the chunk's end, it calls fetch, which must put the next chunk in the buffer.
+// read reads from the current chunk. At the end of the chunk, it calls fetch, which must put the next chunk in the
+// buffer.
 func (b *buffer) read(p []byte, fetch func() error) (int, error) {
 	if len(b.rest) == 0 && b.err == nil {
 		b.err = fetch()

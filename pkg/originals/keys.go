@@ -18,9 +18,9 @@ var (
 	ErrTooLarge = errors.New("originals: content too large")
 	// ErrCorrupt means that content does not match its stored digest.
 	ErrCorrupt = errors.New("originals: content does not match its digest")
-	// ErrInvalidKey means that a key does not have the form of the keys returned by UploadKey, PageKey and MemberKey.
+	// ErrInvalidKey means that a key is not in the format returned by UploadKey, PageKey and MemberKey.
 	ErrInvalidKey = errors.New("originals: invalid key")
-	// ErrExists means that the key is already in use, since originals are never overwritten.
+	// ErrExists means that the key is already in use. Originals are never overwritten.
 	ErrExists = errors.New("originals: key is already in use")
 )
 

@@ -17,8 +17,8 @@ import (
 	"github.com/sluice/sluice/pkg/jobs/natsd"
 )
 
-// envChild turns the test binary into the child process. Its value is a store's directory, where the child puts
-// originals and prints the key of each one stored until it is killed.
+// envChild is the environment variable that turns the test binary into the child process. Its value is a store's
+// directory, where the child puts originals and prints the key of each one stored until it is killed.
 const envChild = "SLUICE_TEST_ORIGINALS_CHILD"
 
 func child(dir string) error {

@@ -2,9 +2,9 @@
 // unique key and never changes.
 //
 // The store uses the NATS object store format, so the nats command can read it. An object's chunks share a subject, and
-// one metadata message completes the object. This package writes the format itself, because the client's Put sends up
-// to 4,000 chunks before it checks a response, sends the metadata before the chunks are durable, leaves chunks behind
-// if its context is cancelled, and creates a message for every short read from a network body.
+// one metadata message completes the object. This package writes the format itself instead of using the client's Put,
+// because that sends up to 4,000 chunks before it checks a response, sends the metadata before the chunks are durable,
+// leaves chunks behind if its context is cancelled, and creates a message for every short read from a network body.
 package originals
 
 import (
@@ -37,10 +37,10 @@ type Options struct {
 	Replicas int   // number of replicas: 1 to 5, at most one per server; default 1; may be changed later
 	MaxBytes int64 // maximum total size of all originals; default 0: no limit
 	Now      func() time.Time
-	// Broken returns a channel that is closed once the server can no longer store anything, which makes Put fail
-	// immediately. If nil (the default), Put does not notice such a failure.
+	// Broken returns a channel that is closed once the server can no longer store anything. Put then fails immediately.
+	// If Broken is nil (the default), Put does not notice such a failure.
 	Broken func() <-chan struct{}
-	// CacheBytes is the size in bytes of the cache for small originals that this Store has put. Default 0.
+	// CacheBytes is the size in bytes of the cache for small originals put by this Store. Default 0.
 	CacheBytes int
 }
 

@@ -76,7 +76,7 @@ func open(t testing.TB, o Options) *Store {
 	return s
 }
 
-// content returns `size` bytes, always the same for a given size.
+// content returns `size` bytes, which are always the same for a given size.
 func content(size int) []byte {
 	data := make([]byte, size)
 	random := rand.NewChaCha8([32]byte{byte(size)})

@@ -11,11 +11,11 @@ import (
 	"github.com/sluice/sluice/pkg/jobs/quorum"
 )
 
-// Prune removes chunks without an original, which are left behind if a process is killed during a Put or Delete. It
-// returns the number of affected originals. It keeps chunks younger than twice MaxPutTime, whose Put may still be
-// running.
+// Prune removes chunks that belong to no original. Such chunks are left behind if a process is killed during a Put or
+// Delete. Prune returns the number of affected originals. It keeps chunks younger than twice MaxPutTime, whose Put may
+// still be running.
 func (s *Store) Prune(ctx context.Context) (int, error) {
-	// Read chunks before metadata: if an original is completed in between, its metadata is then found.
+	// Read chunks before metadata, so that the metadata is found for any original completed in between.
 	var stray map[string]uint64
 	err := quorum.Retry(ctx, quorum.DefaultTimeout, func(ctx context.Context) error {
 		info, err := s.stream.Info(ctx, jetstream.WithSubjectFilter(chunkPrefix+"*"))

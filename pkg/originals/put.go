@@ -44,7 +44,7 @@ type PutOptions struct {
 	Name     string // file name or address, returned with the original
 }
 
-// buffers holds reusable chunk buffers. An upload needs only one, whatever its size.
+// buffers holds reusable chunk buffers. An upload needs only one, regardless of its size.
 var buffers = sync.Pool{New: func() any { return new([chunkSize]byte) }}
 
 // Put stores r's content under the key. When it returns nil, the content is as durable as the server's storage; with an
@@ -193,8 +193,9 @@ func (p *put) store(ctx context.Context, subject string, data []byte, opts ...je
 	return err
 }
 
-// fill reads until the buffer is full or the content ends. Unlike io.ReadFull, it can tell the end of the content from
-// a broken connection, which net/http reports as io.ErrUnexpectedEOF. A partial upload must not count as complete.
+// fill reads until the buffer is full or the content ends. Unlike io.ReadFull, it can distinguish the end of the
+// content from a broken connection, which net/http reports as io.ErrUnexpectedEOF. A partial upload must not be taken
+// for a complete one.
 func fill(r io.Reader, capacity []byte) (n int, eof bool, err error) {
 	const maxEmpty = 100 // consecutive empty reads
 	for empty := 0; n < len(capacity); {
@@ -239,9 +240,9 @@ func (p *put) seal(ctx context.Context, o domain.Original, sum []byte) error {
 	return nil
 }
 
-// clean removes the chunks that the Put has stored. But if the original was completed and only the response was lost,
-// for example because the server was killed, clean keeps the chunks and returns true: another Put with the same content
-// may already have found the original and rely on it.
+// clean removes the chunks stored by this Put. But if the original was completed and only the response was lost, for
+// example because the server was killed, clean keeps the chunks and returns true: another Put with the same content may
+// already have found the original and rely on it.
 func (p *put) clean(ctx context.Context, timeout time.Duration) (sealed bool, err error) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), timeout)
 	defer cancel()

@@ -19,8 +19,7 @@ import (
 // Verified verifies an original and returns its content, or ErrNotFound. If one server's copy is damaged, it reads the
 // other servers' copies. It fails with ErrCorrupt if no server has an undamaged copy, and with a temporary error if a
 // server that may have an undamaged copy does not answer. The returned reader reads the content a second time and
-// verifies each chunk, except that content of a single chunk is read only once. In other respects, the reader is like
-// Get's.
+// verifies each chunk; only single-chunk content is not read again. Otherwise, the reader is like Get's.
 func (s *Store) Verified(ctx context.Context, key string) (io.ReadCloser, error) {
 	info, sum, err := s.find(ctx, key)
 	if err != nil {
@@ -79,7 +78,7 @@ func (s *Store) verified(ctx context.Context, info jetstream.ObjectInfo, sum str
 	return again, nil
 }
 
-// chunk is a chunk's position in the stream and its SHA-256.
+// chunk holds a chunk's position in the stream and its SHA-256.
 type chunk struct {
 	sequence uint64
 	sum      [sha256.Size]byte
@@ -141,9 +140,9 @@ func (s *Store) chunk(ctx context.Context, key string, c chunk) (content []byte,
 // errNoServer means that every server's copy is damaged.
 var errNoServer = errors.New("originals: no server has an undamaged copy")
 
-// eachServer calls try for each of the cluster's servers, with a stream that reads that server's own copy, until try
-// succeeds or fails with ErrNotFound. It returns that result. If all copies are damaged, it returns errNoServer, or
-// quorum.ErrUnavailable if a server couldn't be asked.
+// eachServer calls try for each of the cluster's servers, with a stream that reads that server's own copy, until a call
+// succeeds or fails with ErrNotFound. It returns that call's result. If all copies are damaged, it returns errNoServer,
+// or quorum.ErrUnavailable if a server couldn't be reached.
 func (s *Store) eachServer(ctx context.Context, try func(jetstream.Stream) error) error {
 	if err := s.askEachServer(ctx, try); !errors.Is(err, errNoServer) {
 		return err
@@ -205,8 +204,8 @@ func (s *Store) askEachServer(ctx context.Context, try func(jetstream.Stream) er
 const connectTimeout = 3 * time.Second
 
 // connectTo connects only to the server at this address and returns the connection and the stream. A server answers
-// direct gets from its own copy of the stream unless it has none, so to read a particular copy, a client must be
-// connected to that server.
+// direct gets from its own copy of the stream if it has one, so reading a particular copy requires a connection to that
+// server.
 func (s *Store) connectTo(ctx context.Context, address string) (*nats.Conn, jetstream.Stream, error) {
 	shared := s.js.Conn()
 	u, err := url.Parse(address)
