@@ -10,7 +10,7 @@ import (
 )
 
 // A table row says little without the table's caption, its unit and the label of its row group. The types in this file
-// track these, so that all of the table's chunks have them in their context.
+// track these, so that each of the table's chunks has them in its context.
 
 // Limits on captions.
 const (

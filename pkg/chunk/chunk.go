@@ -1,9 +1,9 @@
-// Package chunk splits an extracted document into the chunks to index and return. A chunk consists of whole sentences,
-// about 128 tokens in total. Headings stay with their text, and table rows with their header. Code is split by lines.
-// Measurements favoured small chunks, which contain more of the answers in the same amount of returned text. A chunk's
-// title and heading path supply the context that it lacks.
+// Package chunk splits an extracted document into chunks, which are indexed and returned by searches. A chunk consists
+// of whole sentences, about 128 tokens in total. Headings stay with their text, and table rows with their header. Code
+// is split by lines. Measurements favoured small chunks: they contain more of the answers in the same amount of
+// returned text. A small chunk lacks context, which its title and heading path supply.
 //
-// Splitting is deterministic: the same document and options always give the same chunks.
+// Splitting is deterministic: the same document and options always produce the same chunks.
 package chunk
 
 import (
@@ -60,7 +60,7 @@ func minHeadingLevel(blocks []domain.Block) int {
 	return top
 }
 
-// Sized returns a Chunker with other sizes but the same options otherwise.
+// Sized returns a Chunker with the given sizes and otherwise the same options.
 func (c *Chunker) Sized(sizes domain.Chunking) *Chunker {
 	o := c.opts
 	o.TargetTokens, o.MaxTokens = sizes.Sizes()

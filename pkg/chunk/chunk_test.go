@@ -407,7 +407,7 @@ func checkInvariants(t *testing.T, opts Options, doc *domain.Document, chunks []
 }
 
 // checkRuns checks a chunk's runs before and after encoding. They must cover the whole text and have the correct
-// positions in the document. Text that is contiguous in both the chunk and the document must form a single run.
+// positions in the document. Text that is contiguous in both the chunk and the document must be a single run.
 func checkRuns(t *testing.T, full string, c domain.Chunk) {
 	t.Helper()
 	encoded := c.Runs.Encode(c.Offset)

@@ -17,13 +17,13 @@ type chunkLocation struct {
 	tables   tokenCount[placedLabel] // captions; "" for text outside tables
 }
 
-// placedLabel is a section label or table caption with the headings above its text.
+// placedLabel is a section label or table caption, together with the headings above its text.
 type placedLabel struct {
 	headingContext
 	label string
 }
 
-// definedTerm identifies a term that the document defines, with the headings above its definition.
+// definedTerm identifies a term defined in the document, together with the headings above its definition.
 type definedTerm struct {
 	headingContext
 	term string // the term's anchor; "" for text that defines no term
@@ -36,7 +36,7 @@ func (s *chunkLocation) add(page int, h headingContext, term string, tokens int)
 }
 
 // headings returns the headings above most of the chunk's text, or `other` if the chunk has no text. If most of the
-// text below these headings defines one term, the result has that term's anchor.
+// text under these headings defines one term, the result has that term's anchor.
 func (s *chunkLocation) headings(other headingContext) headingContext {
 	at := s.heads.largest(other)
 	var below tokenCount[definedTerm]
@@ -76,7 +76,7 @@ func (t *tokenCount[K]) add(key K, tokens int) {
 	t.keys, t.tokens = append(t.keys, key), append(t.tokens, tokens)
 }
 
-// largest returns the key with the most tokens, or the first such key if there is a tie. It returns `other` if nothing
+// largest returns the key with the most tokens, or the first of them if there is a tie. It returns `other` if nothing
 // was counted.
 func (t *tokenCount[K]) largest(other K) K {
 	best := -1

@@ -10,7 +10,7 @@ import (
 // A heading alone makes a bad chunk: short and full of query words, it would outrank the text with the answer. The
 // functions in this file keep headings and text together.
 
-// trackTail records where the headings at the end of the current chunk begin. The packer calls it before it appends a
+// trackTail records where the headings at the end of the current chunk begin. The packer calls it before appending a
 // piece of block b to a chunk that already has text. offset is the piece's offset in the document.
 func (p *packer) trackTail(b domain.Block, offset int) {
 	d := &p.cur
@@ -22,7 +22,7 @@ func (p *packer) trackTail(b domain.Block, offset int) {
 	}
 }
 
-// next closes the current chunk and opens a new one, to which it moves any headings at the end of the old one.
+// next closes the current chunk and opens a new one. Any headings at the end of the old chunk move to the new one.
 func (p *packer) next() error {
 	d := p.cur
 	if d.tail == nil {
@@ -60,9 +60,9 @@ func (p *packer) divide(b domain.Block, s piece) []piece {
 	return o.appendFitting(nil, b.Text, s.start, s.end)
 }
 
-// joinLast appends the current chunk, which has only headings, to the last finished chunk. It returns false and changes
-// nothing if the result would be too large, or if the white space between the two texts in the document isn't the
-// separator that joinLast would insert.
+// joinLast appends the current chunk, which consists only of headings, to the last finished chunk. It returns false and
+// changes nothing if the result would be too large, or if the white space between the two texts in the document isn't
+// the separator that joinLast would insert.
 func (p *packer) joinLast() bool {
 	if len(p.chunks) == 0 {
 		return false

@@ -98,7 +98,7 @@ func (p *packer) pieces(b domain.Block) []piece {
 }
 
 // breakBefore closes the current chunk if the block must start a new one. New sheets, top-level headings and new slides
-// always do. Other headings, new pages and sections without headings do only if the current chunk is not small, and
+// always do. Other headings, new pages and sections without headings do so only if the current chunk is not small, and
 // code blocks only if they would not fit as a whole. A chunk with only headings stays open for their text.
 func (p *packer) breakBefore(b domain.Block, section bool) error {
 	d := &p.cur
@@ -202,7 +202,7 @@ func (p *packer) fits(b domain.Block, s piece) bool {
 }
 
 // begin starts a chunk with the piece s, which is at `offset` in the document's text. If the piece is a table row below
-// the header, the chunk starts with the header, provided that header and row fit together.
+// the header, the chunk starts with the header, as long as both fit together.
 func (p *packer) begin(b domain.Block, s piece, offset int) {
 	p.cur = draft{offset: offset, page: b.Page, sheet: b.Sheet, headingsOnly: true}
 	if h := p.header; b.Kind == domain.BlockTableRow && h != nil && h.seen && h.tokens+s.tokens <= p.opts.MaxTokens {

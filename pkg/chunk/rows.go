@@ -30,7 +30,7 @@ func (r rows) appendTo(path string) string {
 	return appendTo(path, place)
 }
 
-// appendTo appends a place, such as "row 3", to a heading path. Either may be "".
+// appendTo appends a location, such as "row 3", to a heading path. Either may be "".
 func appendTo(path, place string) string {
 	if path == "" || place == "" {
 		return path + place

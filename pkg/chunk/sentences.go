@@ -8,16 +8,16 @@ import (
 	"github.com/sluice/sluice/pkg/analysis"
 )
 
-// Minimum length of a wrapped line in characters. Text files and PDFs break lines within sentences, so a line of at
-// least this length continues on the next line unless it ends a sentence. A shorter line may be a list item. Scripts
-// without spaces need fewer characters for the same content.
+// Minimum length in characters for a line to count as wrapped. Text files and PDFs break lines within sentences, so a
+// line of at least this length continues on the next line unless it ends a sentence. A shorter line may be a list item.
+// Scripts without spaces need fewer characters for the same content.
 const (
 	wrappedCharacters         = 40
 	wrappedCharactersUnspaced = 20
 )
 
 // Sentences splits a text into sentences. Unlike analysis.Sentences, it joins lines that were wrapped within a sentence
-// and keeps the number of a list item or table of contents entry with the text after it. It runs in linear time.
+// and keeps the number of a list item or table of contents entry with the text that follows. It runs in linear time.
 func Sentences(text string) []analysis.Span {
 	var out []analysis.Span
 	lineStart := 0 // start of the last line of the last sentence in `out`
@@ -54,8 +54,8 @@ func isWrapped(line, gap, next string) bool {
 	return unicode.IsLetter(first) && utf8.RuneCountInString(line) >= enough
 }
 
-// isItemNumber reports whether label is just a list item's number, such as "5." or "(a)", with the item's text on the
-// same line after the gap.
+// isItemNumber reports whether label is just a list item's number, such as "5." or "(a)", followed after the gap by the
+// item's text on the same line.
 func isItemNumber(label, gap string) bool {
 	const longest = 12 // bytes
 	label = strings.TrimSpace(label)

@@ -81,8 +81,8 @@ func (o Options) appendFitting(out []piece, text string, start, end int) []piece
 	return out
 }
 
-// atoms calls f for each part of the text that must stay whole, usually a word with the punctuation and space after it.
-// Words beyond the limit are split into graphemes, and graphemes beyond maxPieceBytes are split as well.
+// atoms calls f for each part of the text that must not be split, usually a word with the punctuation and space after
+// it. Words beyond the limit are split into graphemes, and graphemes beyond maxPieceBytes are split as well.
 func atoms(text string, maxTokens int, f func(from, to int)) {
 	for w := words.FromString(text); w.Next(); {
 		from, to := w.Start(), w.End()

@@ -10,7 +10,7 @@ import (
 	"github.com/sluice/sluice/pkg/lazyregexp"
 )
 
-// How much of a document's start to search for its parties.
+// How far from a document's start to search for its parties.
 const (
 	subjectBlocks = 40
 	subjectBytes  = 8 << 10

@@ -35,7 +35,8 @@ func (p *packer) trackTable(b domain.Block, offset int) {
 }
 
 // looksLikeHeader reports whether a row of tab-separated cells contains column names: at least two cells on one line,
-// each with letters and as short as a label. Rows like "column: value; …" name their columns themselves.
+// each of which contains letters and is as short as a label. Rows like "column: value; …" name their columns
+// themselves.
 func looksLikeHeader(row string) bool {
 	if strings.Contains(strings.TrimSpace(row), "\n") {
 		return false

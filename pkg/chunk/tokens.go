@@ -2,7 +2,7 @@ package chunk
 
 import "unicode"
 
-// Average number of letters per token in alphabetic scripts. Words up to this length are one token, longer words
+// Average number of letters per token in alphabetic scripts. A word up to this length is one token; a longer word has
 // proportionally more.
 const lettersPerToken = 6
 
