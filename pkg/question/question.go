@@ -1,6 +1,6 @@
 // Package question splits a text into separate questions: "How long is the warranty, and who built the pump?" asks for
-// two things that are rarely in one passage. It relies on syntax alone, without documents or a model. The retrieve and
-// answer packages use it.
+// two things, which are rarely in the same passage. It relies on syntax alone and needs no documents or model. The
+// retrieve and answer packages use it.
 package question
 
 import (
@@ -21,7 +21,7 @@ const (
 	// Minimum number of content words in a part, or of characters in scripts without spaces.
 	minContent         = 1
 	minUnspacedContent = 3
-	// Number of words at a question's start to search for an interrogative.
+	// Number of words at the start of a question in which to look for an interrogative.
 	maxLead = 4
 )
 
@@ -80,8 +80,8 @@ func isQuestion(sentence string) bool {
 // Minimum number of words in a question without an interrogative.
 const minWords = 4
 
-// isFragment reports whether a text is too short to be a question. Fragments result when an abbreviation is mistaken
-// for the end of a sentence.
+// isFragment reports whether a text is too short to be a question. Fragments occur when an abbreviation is mistaken for
+// the end of a sentence.
 func isFragment(text string) bool {
 	return !unspaced(text) && !isInterrogative(text) && len(wordsOf(text)) < minWords
 }
@@ -92,7 +92,7 @@ type word struct {
 	start, end int // in bytes
 }
 
-// wordsOf returns a sentence's words. A hyphen or apostrophe inside a word belongs to the word.
+// wordsOf returns a sentence's words. A hyphen or apostrophe inside a word is part of the word.
 func wordsOf(sentence string) []word {
 	var out []word
 	start := -1
@@ -243,7 +243,7 @@ func hasContent(lower string) bool {
 	return true
 }
 
-// completeQuestion turns a part into a query that can be searched on its own. before is the previous part. If the part
+// completeQuestion turns a part into a query that makes sense on its own. before is the previous part. If the part
 // contains no names and either refers back or says too little on its own, completeQuestion prepends the names in
 // before. If before has no names, it prepends all of before.
 func completeQuestion(part, before string) string {
@@ -268,8 +268,8 @@ func completeQuestion(part, before string) string {
 	}
 }
 
-// A part such as "who starred?" says too little to be searched on its own. That is assumed if it has fewer than
-// minWordsAlone words or, in scripts without spaces, at most maxUnspacedRest characters.
+// A part such as "who starred?" says too little to be a useful query. A part is assumed to say too little if it has
+// fewer than minWordsAlone words or, in scripts without spaces, at most maxUnspacedRest characters.
 const (
 	minWordsAlone   = 3
 	maxUnspacedRest = 6

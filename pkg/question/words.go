@@ -26,8 +26,8 @@ var nonRelativeInterrogatives = wordset.Of(`
 	какой какая какое какие какого каком какому какую каким какими каких сколько скольких насколько
 `)
 
-// inSituInterrogatives are question words in languages whose questions have the word order of statements: the question
-// word takes the place of the answer instead of coming first.
+// inSituInterrogatives are question words in languages whose questions have the word order of statements. The question
+// word is where the answer would be, not at the start.
 var inSituInterrogatives = wordset.Of(`
 	ne neyi neye neler nedir neydi nelerdir kim kimdir kimdi kimin kime kimi kimler nerede nereye nereden nerededir hangi hangisi hangisidir hangisiydi
 	hangileri kaç kaçıncı kaçtır nasıl nasıldır neden niçin niye
@@ -83,7 +83,7 @@ var requests = wordset.Of(`
 // relative pronouns.
 var initialInterrogatives = wordset.Of(`che que qué qui`)
 
-// backReferences are words that refer to an earlier part of the same question.
+// backReferences are words that refer back to an earlier part of the same question.
 var backReferences = wordset.Of(`
 	it its they them their theirs this these those that he him his she her hers there then one ones
 	er sie ihn ihm ihnen dieser dieses diese dort davon dafür damit dabei
