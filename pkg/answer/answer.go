@@ -1,8 +1,8 @@
 // Package answer answers questions put to an agent and names the sources. It retrieves fragments, composes the prompt,
 // has a provider write the answer, checks the citations while the text streams, and stores the conversation.
 //
-// Documents are data. In the prompt, they are enclosed in fences they cannot close, and their citation markers are
-// neutralised. Citations of fragments that were not in the prompt are removed from the answer.
+// Documents are treated as data. In the prompt, they are enclosed in fences they cannot close, and their citation
+// markers are neutralised. Citations of fragments that were not in the prompt are removed from the answer.
 package answer
 
 import (
@@ -64,12 +64,12 @@ type Options struct {
 }
 
 // DefaultMinScore is the default minimum relevance of a fragment. It was measured on test collections in several
-// languages, with lexical search alone and with the built-in model. No fragment reaches it for at most 4% of the
-// questions that a collection answers, for 34% to 98% of questions about other subjects, and for 26% to 32% of
-// questions about similar subjects.
+// languages, with lexical search alone and with the built-in model. For at most 4% of the questions that a collection
+// answers, no fragment reaches it. Among questions about other subjects, this is the case for 34% to 98%, and among
+// questions about similar subjects, for 26% to 32%.
 const DefaultMinScore = 0.25
 
-// Time limit for storing an exchange after the client has gone.
+// Time limit for storing an exchange after the client has disconnected.
 const storeTimeout = 10 * time.Second
 
 // Answer is an agent's answer.
@@ -79,15 +79,15 @@ type Answer struct {
 	VisitorID      string
 
 	// Sources are the cited fragments in citation order. If the answer cites nothing, they are the fragments it appears
-	// to be based on, each with Citation 0. If the documents don't answer the question, Sources is empty.
+	// to be based on, with Citation set to 0. If the documents don't answer the question, Sources is empty.
 	Sources []domain.Fragment
 
-	// Sentences are the sentences in Text, with the source spans that support them. nil if the answer is incomplete or
-	// JSON.
+	// Sentences are the sentences in Text, with the source spans that support them. It is nil if the answer is
+	// incomplete or JSON.
 	Sentences []domain.AnswerSentence
 
-	// Explanation describes the search, including fragments too irrelevant for the prompt, and the model's usage. nil
-	// if it wasn't requested or the agent has no datastores.
+	// Explanation describes the model's usage and the search, including fragments that weren't relevant enough for the
+	// prompt. It is nil if it wasn't requested or the agent has no datastores.
 	Explanation *domain.Explanation
 
 	Model            string // the provider's name for the model; "" if no model was called
@@ -142,7 +142,7 @@ func New(deps Deps, opts Options) *Answerer {
 //
 // Answer returns domain.CodeInvalid for an invalid request, domain.CodeNotFound if the conversation does not belong to
 // the agent and visitor, and domain.CodeUnavailable if an engine or the model does not respond in time. It returns
-// errors from emit unchanged. If the exchange can't be stored, it fails even though all text has been emitted.
+// errors from emit unchanged. If the exchange can't be stored, Answer fails even though all text has been emitted.
 // ConversationID and VisitorID are set whenever they are known, even if there is an error.
 func (a *Answerer) Answer(ctx context.Context, req Request, emit func(text string) error) (Answer, error) {
 	if err := req.check(); err != nil {

@@ -138,9 +138,9 @@ func (a *Answerer) store(ctx context.Context, s session, question string, ans An
 	return nil
 }
 
-// recentTurns returns the newest turns that fit the token budget, starting with a question. It removes citations,
-// because their numbers refer to other documents. If even the last exchange is too long, recentTurns keeps the start of
-// each of its messages, because the next question probably refers to that exchange.
+// recentTurns returns as many of the newest turns as fit the token budget, starting with a question. It removes
+// citations, because their numbers refer to other documents. If even the last exchange is too long, recentTurns keeps
+// the start of each of its messages, because the next question probably refers to that exchange.
 func recentTurns(messages []domain.Message, budget int) []chat.Turn {
 	if budget <= 0 {
 		return nil
@@ -190,7 +190,7 @@ func historyTokens(messages []domain.Message) int {
 	return n
 }
 
-// truncateTokens truncates text to a number of tokens, including the ellipsis.
+// truncateTokens truncates text to the given number of tokens, including the ellipsis.
 func truncateTokens(text string, tokens int) string {
 	n := chunk.Tokens(text)
 	if n <= tokens {

@@ -18,7 +18,7 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// hostile reads documents that contain the answer, "7 years", along with instructions to say EVIL or links to
+// hostile reads documents that contain the answer, "7 years", along with instructions to say EVIL, or links to
 // evil.example.
 func hostile(t *testing.T) map[string]domain.Fragment {
 	t.Helper()

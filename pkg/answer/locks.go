@@ -11,7 +11,7 @@ import (
 // A conversation's questions are answered one at a time: in order of arrival within a process, and with a lease in the
 // catalog across processes.
 
-// How long a lock outlives its process. A running process renews it much sooner.
+// How long a lock outlives its process. A running process renews it well before that.
 const defaultLockTime = 15 * time.Second
 
 // Limits on the delay between attempts to take another process's lock.
@@ -23,8 +23,8 @@ const (
 // Timeout for renewing or releasing a lock in the catalog.
 const lockTimeout = 5 * time.Second
 
-// lockConversation takes the conversation's lock, once no other process is answering a question in it. The caller must
-// call end once to release the lock.
+// lockConversation takes the conversation's lock as soon as no other process is answering a question in it. The caller
+// must call end once to release the lock.
 func (a *Answerer) lockConversation(ctx context.Context, conversationID string) (end func(), err error) {
 	holder := a.deps.NewID()
 	for wait := minLockWait; ; wait = min(2*wait, maxLockWait) {
@@ -53,8 +53,9 @@ func (a *Answerer) lockConversation(ctx context.Context, conversationID string) 
 	}, nil
 }
 
-// renewLock renews the lock until ctx is done. If the catalog is down for long, the lock may expire before the question
-// is answered. At worst, the conversation's next question is then answered without this question in its history.
+// renewLock renews the lock until ctx is done. If the catalog is down for a long time, the lock may expire before the
+// question is answered. At worst, the conversation's next question is then answered without this question in its
+// history.
 func (a *Answerer) renewLock(ctx context.Context, conversationID, holder string) {
 	beat := time.NewTicker(a.opts.lockTime / 3)
 	defer beat.Stop()

@@ -36,7 +36,7 @@ func (d promptDraft) write(fragments []domain.Fragment, history []chat.Turn) cha
 	return p
 }
 
-// Share of the context window to use, in tenths. The margin is needed because token counts are estimates, and
+// Fraction of the context window to use, in tenths. The margin is needed because token counts are estimates, and
 // tokenisers differ for code, numbers and rare scripts.
 const usableTenths = 9
 

@@ -22,7 +22,7 @@ func (a *Answerer) plan(ctx context.Context, req Request, stores []domain.Datast
 	asked := d.prompt.Search
 	reason := planner.Needed(asked, found)
 	// Fragments don't have to contain the words added from earlier questions. So if the query contains such words,
-	// don't plan just because the fragments lack words of the query.
+	// missing words are no reason to plan.
 	if reason == "" || reason == domain.PlanCoverage && asked != language.WithoutClientText(req.Query) {
 		return found, nil
 	}

@@ -43,9 +43,8 @@ type promptStyle struct {
 	raw    bool   // nothing is added to the user prompt
 }
 
-// style selects the templates. Templates in the request override those of the agent. Within each of the two,
-// systemPrompt and userPrompt override the deprecated promptType and promptTemplate. The table in TestPrompts lists the
-// cases.
+// style selects the templates. Templates in the request override the agent's. Within each, systemPrompt and userPrompt
+// override the deprecated promptType and promptTemplate. The table in TestPrompts lists the cases.
 func (r Request) style() promptStyle {
 	switch {
 	case r.SystemPrompt != nil || r.UserPrompt != nil:
@@ -77,8 +76,8 @@ func deprecatedStyle(kind domain.PromptType, template string) promptStyle {
 	}
 }
 
-// grounded reports whether answers must be based on documents: always, unless a raw template has no placeholder for
-// them.
+// grounded reports whether answers must be based on documents. This is always so, except for raw templates without a
+// placeholder for documents.
 func (s promptStyle) grounded() bool {
 	return !s.raw || strings.Contains(s.user, placeholderContext)
 }
@@ -92,7 +91,7 @@ type materials struct {
 }
 
 // prompt composes the instructions, documents, history and question, in this order unless placeholders change it. The
-// question is never left out: without a placeholder, it comes last.
+// question is always included: without a placeholder, it comes last.
 func (s promptStyle) prompt(m materials) (system string, messages []chat.Turn) {
 	both := s.system + s.user
 	replace := strings.NewReplacer(

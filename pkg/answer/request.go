@@ -23,7 +23,7 @@ const (
 	MaxStopBytes           = 1000     // per stop sequence
 )
 
-// Request is a question to an agent. A nil override means the agent's setting.
+// Request is a question to an agent. A nil override means that the agent's setting is used.
 type Request struct {
 	Agent          domain.Agent
 	Query          string // 1 to retrieve.MaxQueryCharacters characters
@@ -57,10 +57,11 @@ type Request struct {
 	Ignored func(names []string)
 
 	// OnSearch, if not nil, is called after the search and before the answer's first text. It receives the search query
-	// and the fragments found, best first, including irrelevant ones. Without a search, it is not called.
+	// and the fragments found, best first, including irrelevant ones. If there is no search, it is not called.
 	OnSearch func(query string, found []domain.Fragment) error
 
-	// OnCall, if not nil, receives the tool calls as the model writes them; joined, the deltas are Answer.ToolCalls.
+	// OnCall, if not nil, receives the tool calls as the model writes them. Joined together, the deltas are
+	// Answer.ToolCalls.
 	OnCall func(chat.CallDelta) error
 
 	Temperature      *float64
@@ -188,7 +189,7 @@ func (r Request) model() string {
 	}
 }
 
-// reportIgnored calls r.Ignored with those ignored parameters that the request itself has set, rather than the agent.
+// reportIgnored calls r.Ignored with those ignored parameters that were set by the request itself, not by the agent.
 func (r Request) reportIgnored(names []string) {
 	set := map[string]bool{
 		"temperature": r.Temperature != nil, "topP": r.TopP != nil, "maxTokens": r.MaxTokens != nil,
@@ -201,7 +202,7 @@ func (r Request) reportIgnored(names []string) {
 	}
 }
 
-// modelParameters are the API names of parameters that do nothing without a language model.
+// modelParameters are the API names of parameters that have no effect without a language model.
 var modelParameters = []string{"temperature", "topP", "presencePenalty", "frequencyPenalty", "maxTokens"}
 
 func (r Request) params() chat.Params {

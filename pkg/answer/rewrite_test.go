@@ -203,7 +203,7 @@ func TestTheModelIsShownABoundedPartOfTheConversation(t *testing.T) {
 	}
 }
 
-// searchedPlainly returns the search query if no model rewrites the question.
+// searchedPlainly returns the search query used if no model rewrites the question.
 func searchedPlainly(question string, history []chat.Turn) string {
 	q := followup.New(question, history)
 	return cmp.Or(q.InContext, q.Alone)

@@ -17,7 +17,7 @@ import (
 	"github.com/sluice/sluice/pkg/retrieve"
 )
 
-// search adds the relevant fragments to the draft. It explains the search if the request asks for that.
+// search adds the relevant fragments to the draft. It also explains the search if the request asks for an explanation.
 func (a *Answerer) search(ctx context.Context, req Request, stores []domain.Datastore, d *promptDraft) (*domain.Explanation, error) {
 	var models []chat.Model
 	if a.opts.Composes {
@@ -147,12 +147,12 @@ func (a *Answerer) datastores(ctx context.Context, agent domain.Agent) ([]domain
 	return out, nil
 }
 
-// Fraction of MinScore at which a fragment is relevant to a follow-up question. It is lower because the search includes
-// words from earlier questions, and a fragment doesn't have to contain them all.
+// Fraction of MinScore a fragment needs to be relevant to a follow-up question. It is below 1 because the search
+// includes words from earlier questions, not all of which a fragment has to contain.
 const followUpShare = 0.6
 
-// Fraction of MinScore at which the built-in answerer still gets fragments if none is relevant. It can be lower because
-// the answerer checks that its quotations contain the question's words. See ADR 43.
+// Fraction of MinScore a fragment needs to be passed to the built-in answerer if none is relevant. It can be lower
+// because the answerer checks that its quotations contain the question's words. See ADR 43.
 const quotableShare = 0.4
 
 // relevant returns the relevant fragments that fit the token budget, best first, and their scores other than the final

@@ -21,7 +21,7 @@ const (
 	translateTokens  = 300 // maximum tokens in the model's output
 	translateBytes   = 8 << 10
 
-	// Minimum length in words of a question to translate if its language is unknown. Shorter messages are mostly
+	// Minimum length in words for a question to be translated if its language is unknown. Shorter messages are mostly
 	// greetings.
 	translateWords = 3
 )
@@ -38,7 +38,7 @@ var languageNames = map[analysis.Language]string{
 	"bg": "Bulgarian", "id": "Indonesian", "ca": "Catalan",
 }
 
-// translate translates the search query into the language of most fragments. It returns "" if the query already is in
+// translate translates the search query into the language of most fragments. It returns "" if the query is already in
 // that language or the model fails.
 func (a *Answerer) translate(ctx context.Context, d *promptDraft, found []domain.Fragment, models []chat.Model) string {
 	query := d.prompt.Search

@@ -48,7 +48,7 @@ func toolsOf(p chat.Params) ([]tool, *toolChoice) {
 }
 
 // addToolTurn adds a turn that calls tools or contains a call's result. If one message calls several tools, the API
-// requires all results in one message, too.
+// requires that all results are in one message, too.
 func addToolTurn(messages []message, t chat.Turn) []message {
 	if t.ResultOf != "" {
 		result := contentBlock{Type: "tool_result", ToolUseID: t.ResultOf, Content: t.Text}

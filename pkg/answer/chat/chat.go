@@ -1,6 +1,5 @@
 // Package chat defines the contract between the answerer and its providers: prompt, turns, parameters and completion.
-// It is imported by the providers (extractive, openai, anthropic) and the code that composes prompts, and imports none
-// of them.
+// The providers (extractive, openai, anthropic) and the code that composes prompts import it; it imports none of them.
 package chat
 
 import (
@@ -79,8 +78,8 @@ type Prompt struct {
 	// rejected or changed. Providers without a language model don't call it.
 	Begin func(ignored []string)
 
-	// OnCall, if not nil, receives the tool calls as they arrive; joined, the deltas are Completion.ToolCalls. After
-	// the first one, the request is not retried. The provider returns errors from OnCall unchanged.
+	// OnCall, if not nil, receives the tool calls as they arrive. Joined together, the deltas are Completion.ToolCalls.
+	// After the first delta, the request is not retried. The provider returns errors from OnCall unchanged.
 	OnCall func(CallDelta) error
 }
 
@@ -91,7 +90,7 @@ type FragmentScores struct {
 	PartRelevances []float64 // relevances in the searches for the parts
 }
 
-// Estimate of the tokens in the markup around a message.
+// Estimated number of tokens in the markup around a message.
 const tokensPerMessage = 4
 
 // Tokens estimates the number of tokens in the prompt.

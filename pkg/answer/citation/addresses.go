@@ -86,7 +86,7 @@ func key(address string) string {
 	return strings.TrimSuffix(address, "/")
 }
 
-// hostOf returns a web address's host in lower case, or "" for other texts.
+// hostOf returns a web address's host in lower case, or "" if it isn't one.
 func hostOf(address string) string {
 	u, err := url.Parse(address)
 	if err != nil || u.Scheme != "http" && u.Scheme != "https" {

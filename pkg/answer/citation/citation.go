@@ -30,7 +30,8 @@ type citationFilter struct {
 	subscript bool   // whether `left` ends in a subscript
 
 	// open means that the emitted text may end with the start of a marker, such as "[1, ". If the next marker is
-	// removed, the texts around it must stay apart, because together they could form another marker.
+	// removed, the text before it must stay separate from the text after it, because together they could form another
+	// marker.
 	open bool
 
 	found func(start, end int, numbers []int) // if not nil, called for each marker in a text that is read as a whole
@@ -56,7 +57,7 @@ const (
 	maxMarkNumbers = 32
 )
 
-// allFragments is passed as the number of fragments if every marker is to be recognised. No marker contains a larger
+// allFragments is passed as the number of fragments if every marker should be recognised. No marker contains a larger
 // number.
 const allFragments = 999
 
@@ -202,7 +203,7 @@ func (c *citationFilter) isText(m mark, space, after string) bool {
 		!slices.ContainsFunc(m.numbers, c.isFragmentNumber)
 }
 
-// plainLength returns the number of bytes in s before the first possible marker and the space in front of it.
+// plainLength returns the number of bytes in s before the first possible marker and the space preceding it.
 func (c *citationFilter) plainLength(s string) int {
 	for i := range len(s) {
 		switch b := s[i]; {

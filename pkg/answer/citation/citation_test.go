@@ -10,7 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// cite passes the pieces through a citation filter and returns the complete output.
+// cite passes the pieces through a citation filter and returns all of its output.
 func cite(given int, pieces ...string) (string, []int) {
 	c := newCitationFilter(given)
 	var out strings.Builder

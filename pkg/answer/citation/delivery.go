@@ -1,6 +1,6 @@
 // Package citation checks a model's text while it streams. It removes citations of fragments that were not in the
-// prompt and breaks links and images that a document may have injected. It can tell citation markers from subscripts in
-// code. It imports no provider.
+// prompt, and it breaks links and images that a document may have injected. It distinguishes citation markers from
+// subscripts in code. It imports no provider.
 package citation
 
 import (
@@ -37,7 +37,7 @@ type Gate interface {
 	Close() string
 }
 
-// Use inserts a gate, which sees the provider's text before citations are checked and numbered.
+// Use inserts a gate, which receives the provider's text before citations are checked and numbered.
 func (d *Delivery) Use(g Gate) { d.gate = g }
 
 // NewDelivery returns a Delivery for the answer to a prompt. It checks links unless the agent has no datastores,

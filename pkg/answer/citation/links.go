@@ -70,8 +70,8 @@ func (f *linkFilter) read(s string, last bool) string {
 	return out.String()
 }
 
-// next processes the start of s. It returns text to emit and the number of bytes it replaces, or 0 if it needs more
-// text to decide. If last is set, it always decides.
+// next processes the start of s. It returns text to emit and the number of bytes that this text replaces, or 0 if it
+// needs more text to decide. If last is set, it always decides.
 func (f *linkFilter) next(s string, last bool) (text string, taken int) {
 	if f.dropping {
 		n, ended := addressRun(s)
@@ -112,8 +112,8 @@ func (f *linkFilter) next(s string, last bool) (text string, taken int) {
 	return s, len(s)
 }
 
-// separate emits the first character of s, followed by a space if the next character is `on`, because the two together
-// would mean something in Markdown or HTML. It returns the same values as next.
+// separate emits the first character of s. If the next character is `on`, it adds a space, because the two together
+// would have a meaning in Markdown or HTML. It returns the same values as next.
 func separate(s string, last bool, on string) (text string, taken int) {
 	switch {
 	case len(s) == 1 && !last:
@@ -165,9 +165,9 @@ func (f *linkFilter) afterWWW(s string, last bool) (text string, taken int) {
 	return f.address(s, last, ".", func(address string) bool { return f.known.has("www." + address) })
 }
 
-// address processes a prefix and an address. It replaces an address that is not known with removedText. After a known
-// address, it may add a space, so that no renderer extends the address with the next text. It returns the same values
-// as next.
+// address processes a prefix and an address. It replaces an unknown address with removedText. After a known address, it
+// may add a space, so that no renderer takes the following text as part of the address. It returns the same values as
+// next.
 func (f *linkFilter) address(s string, last bool, prefix string, known func(string) bool) (text string, taken int) {
 	n, ended := addressRun(s[len(prefix):])
 	if !ended && !last && n < maxAddressBytes {

@@ -99,7 +99,7 @@ func FuzzTextWithoutMarks(f *testing.F) {
 }
 
 // checkUnchanged checks that text without citation markers passes unchanged through Neutral, Remove, and a Delivery
-// that gets it piecemeal.
+// that receives it piecemeal.
 func checkUnchanged(t *testing.T, in string, given int, next func(rest string) int) {
 	t.Helper()
 	for name, got := range map[string]string{"Neutral": Neutral(in), "Remove": Remove(in)} {

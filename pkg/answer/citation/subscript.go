@@ -7,7 +7,7 @@ import (
 	"github.com/sluice/sluice/pkg/wordset"
 )
 
-// Number of bytes around brackets that decide between a subscript and a citation.
+// Number of bytes before and after brackets that are examined to tell a subscript from a citation.
 const (
 	maxNameBytes  = 64 // before the brackets
 	followerBytes = 4  // after the brackets
@@ -107,10 +107,10 @@ func isSubscriptPrefix(before string) bool {
 	return nameBefore().MatchString(before) || callBefore().MatchString(before)
 }
 
-// lastBytes returns the end of the text, as much as isSubscript needs.
+// lastBytes returns as much of the end of the text as isSubscript needs.
 func lastBytes(text string) string { return text[max(0, len(text)-maxNameBytes):] }
 
-// firstBytes returns the start of the text, as much as isSubscript needs.
+// firstBytes returns as much of the start of the text as isSubscript needs.
 func firstBytes(text string) string { return text[:min(followerBytes, len(text))] }
 
 // CodeTracker reads Markdown byte by byte and tracks which parts are code.

@@ -8,7 +8,7 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// Thresholds for deciding that a sentence is based on a fragment, and limits on how much is compared.
+// Thresholds for deciding that a sentence is based on a fragment, and limits on how much text is compared.
 const (
 	usedShare        = 0.6  // minimum share of the sentence's words found in the fragment, not counting function words
 	usedTerms        = 3    // if a sentence has fewer words than this, the fragment must contain all of them
@@ -17,8 +17,8 @@ const (
 )
 
 // usedFragments returns the fragments that an answer without citations is based on, in their original order. A sentence
-// is based on the fragment with the largest share of its words, if that share is at least usedShare. A sentence saying
-// that the documents have no answer is based on none.
+// is based on the fragment that contains the largest fraction of its words, if that fraction is at least usedShare. A
+// sentence saying that the documents have no answer is based on none.
 func usedFragments(text string, fragments []domain.Fragment) []domain.Fragment {
 	if len(fragments) == 0 {
 		return nil

@@ -1,5 +1,5 @@
-// Package coverage measures which share of a query's content words fragments contain. The followup and answer packages
-// use it to compare search results and to detect searches that found too little.
+// Package coverage measures what fraction of a query's content words fragments contain. The followup and answer
+// packages use it to compare search results and to detect searches that found too little.
 package coverage
 
 import (
@@ -95,8 +95,8 @@ type Words struct {
 }
 
 // Words returns a text's content words: all except function words, question words, framing words, and words for which
-// ignore returns true. Rare words weigh most. If a fragment contains only a word's synonym, the word counts with the
-// fraction analysis.SynonymWeight.
+// ignore returns true. The rarest words have the greatest weight. If a fragment contains only a word's synonym, the
+// fraction analysis.SynonymWeight of the word's weight counts.
 func (p *Page) Words(text string, ignore func(word string) bool) Words {
 	kept := strings.FieldsFunc(text, func(r rune) bool { return unicode.IsSpace(r) || strings.ContainsRune(`?!.,;:"()«»“”„`, r) })
 	lang := language.Detect(text)
@@ -120,7 +120,7 @@ func (p *Page) Words(text string, ignore func(word string) bool) Words {
 	return out
 }
 
-// weight returns a term's weight. An unknown weight is that of the rarest term.
+// weight returns a term's weight. A term of unknown weight gets the rarest term's weight.
 func (p *Page) weight(t analysis.QueryTerm) float64 {
 	for _, f := range append([]string{t.Name}, t.Forms...) {
 		if w, ok := p.weights[f]; ok {
@@ -150,9 +150,9 @@ func (w Words) Without(others Words) Words {
 	return out
 }
 
-// Best returns the largest share of words, by weight, that any single fragment contains. If context is not empty, a
-// fragment counts only if it contains at least `share` of context. Best returns 0 if no fragment counts or words is
-// empty.
+// Best returns the largest fraction of the words, by weight, that any single fragment contains. If context is not
+// empty, a fragment counts only if it contains at least the fraction `share` of context. Best returns 0 if no fragment
+// counts or words is empty.
 func (p *Page) Best(words, context Words, share float64) float64 {
 	best := 0.0
 	for i := range p.fragments {
@@ -164,7 +164,7 @@ func (p *Page) Best(words, context Words, share float64) float64 {
 	return best
 }
 
-// Covers reports whether any single fragment on the page contains at least the given share of the words, by weight.
+// Covers reports whether any single fragment on the page contains at least the given fraction of the words, by weight.
 func (p *Page) Covers(words Words, share float64) bool {
 	for i := range p.fragments {
 		if words.shareIn(p.termsOf(i)) >= share {
@@ -174,7 +174,7 @@ func (p *Page) Covers(words Words, share float64) bool {
 	return false
 }
 
-// shareIn returns the share of the words, by weight, that occur among a fragment's terms.
+// shareIn returns the fraction of the words, by weight, that are among a fragment's terms.
 func (w Words) shareIn(terms map[string]bool) float64 {
 	if w.total == 0 {
 		return 0

@@ -68,7 +68,7 @@ func splitAtFences(text string) []stretch {
 	return out
 }
 
-// codeSigns matches lines that are typical of programs, commands or settings and do not occur in prose.
+// codeSigns matches lines that are typical of programs, commands or settings but not of prose.
 var codeSigns = lazyregexp.New(`^(?:\$ |# ?!|#include\b|def |func |class |import \w+$|from \w+ import |return\b|const |let |var |public |private |if .*:$|for .*:$|SELECT |INSERT |UPDATE |sudo |pip3? |npm |npx |yarn |git |docker |kubectl |helm |go (?:run|build|install|test|get|mod) |make \w+$|cargo |brew |apt(?:-get)? |curl |wget |cp |mv |mkdir |chmod |ssh |python3? |bash |systemctl |</?\w+[ >])|` +
 	` --?[a-zA-Z][\w-]*|[{;]$|^[})\]]+[;,]?$|\w\([^ )]*\)|=>|->|::|&&| \| | \|\| |^[\w.\[\]"']+ ?:?= ?\S|^ {2,}\S+:`)
 

@@ -24,21 +24,21 @@ func (q question) withoutNames(about topics) topics {
 	return out
 }
 
-// If the topics that no page contains have at least this share of the total topic weight, the documents do not answer
-// the question. Names and dispensable words don't count.
+// If the topics that no page contains make up at least this fraction of the total topic weight, the documents do not
+// answer the question. Names and dispensable words don't count.
 const unheardShare = 0.25
 
-// lacksSubject reports whether the document with pages[at] lacks what the question is about:
+// lacksSubject reports whether the document with pages[at] lacks what the question is about. Any of these is enough:
 //
 //   - The document does not mention the month named in the question.
 //   - The document mentions none of the names in the question.
 //   - No page contains one of the names in the question.
 //   - The page contains only names from the question.
-//   - The topics that no page contains have at least unheardShare of the total topic weight, not counting names and
+//   - The topics that no page contains make up at least unheardShare of the total topic weight, not counting names and
 //     dispensable words.
 //
-// In prose, only the month is checked, because prose often says the same in other words. But if the question asks for a
-// value such as a price, prose is checked in full, too.
+// For prose, only the month is checked, because prose often says the same thing in other words. But if the question
+// asks for a value such as a price, prose is checked in full, too.
 func (q question) lacksSubject(pages []page, at int, about topics) bool {
 	if q.few || q.unspaced || len(q.options) > 0 {
 		return false
@@ -81,8 +81,8 @@ func (q question) lacksSubject(pages []page, at int, about topics) bool {
 	})
 }
 
-// namesShareRow reports whether a line on the page, together with its headings, contains all of the question's names. A
-// page without table rows passes.
+// namesShareRow reports whether some line on the page, together with its headings, contains all of the question's
+// names. A page without table rows passes.
 func (q question) namesShareRow(p page, about topics) bool {
 	named := make([]bool, len(about))
 	for i := range about {

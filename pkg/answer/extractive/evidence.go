@@ -22,7 +22,7 @@ type evidence struct {
 	certain bool // whether it is the row with the code named in the question
 }
 
-// Weights of the evidence, of which only the ratios matter. They were fitted to questions in ten languages, so that the
+// Weights of the evidence. Only their ratios matter. They were fitted to questions in ten languages, so that the
 // sentence with the answer scores highest in its fragment. docs/answers.md reports the results on held-out questions.
 const (
 	ownWeight    = 6.0
@@ -63,7 +63,7 @@ const (
 	maxAhead        = 0.3 // maximum lead assumed for the best fragment if only one was found
 )
 
-// lead is the best fragment's relevance and its lead over the second best.
+// lead holds the best fragment's relevance and its lead over the second best.
 type lead struct{ best, ahead float64 }
 
 // leadOf returns the best fragment's lead. There must be at least one fragment.
@@ -83,7 +83,7 @@ func leadOf(fragments []domain.Fragment, scores []chat.FragmentScores) lead {
 	return lead{best, best - relevances[1]}
 }
 
-// isAnswered reports whether the pages are likely to answer the question, with these quotes.
+// isAnswered reports whether the pages are likely to answer the question with these quotes.
 func (q question) isAnswered(pages []page, quotes []sentence, found lead, state partState) bool {
 	about := q.topicsOf("")
 	at, _ := q.best(pages, about)

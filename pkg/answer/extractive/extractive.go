@@ -21,7 +21,7 @@ import (
 )
 
 // Provider answers without a language model. It quotes and cites the sentences that answer the question. It ranks
-// sentences by the words they share with the question, weighted by rarity, and by their fragment's score.
+// sentences by the words they share with the question, weighted by rarity, and by their fragments' scores.
 type Provider struct {
 	words WordVectors
 }
@@ -38,17 +38,17 @@ const (
 )
 
 const (
-	// A quoted sentence's score may be at most this much lower than the best sentence's.
+	// Maximum amount by which a quoted sentence's score may be lower than the best sentence's.
 	nearBest = 2.5
-	// A sentence that has more than this fraction of its words in common with another sentence repeats it.
+	// A sentence that shares more than this fraction of its words with another sentence repeats it.
 	sameTerms = 0.7
 	// If the best quotation is a row or entry, another row or entry is quoted only if its share of the question's words
-	// is at least this fraction of the best one's share.
+	// is at least this fraction of the best one's.
 	sameThing = 0.95
 )
 
-// Complete implements chat.Provider. It reports no tokens. MaxTokens limits the quotations, but the first sentence is
-// always quoted.
+// Complete implements chat.Provider. It reports no token counts. MaxTokens limits the quotations, but the first
+// sentence is always quoted.
 func (e *Provider) Complete(ctx context.Context, p chat.Prompt, emit func(text string) error) (chat.Completion, error) {
 	p.Question = language.WithoutClientText(p.Question)
 	say := phrases(language.PhrasesFor(p.Question, p.Earlier, p.Fragments))
@@ -77,8 +77,8 @@ func (e *Provider) Complete(ctx context.Context, p chat.Prompt, emit func(text s
 	return chat.Completion{}, nil
 }
 
-// finding is an answer's content, with the fragments it quotes. Each element of pieces formats one piece with a
-// language's phrases.
+// finding is an answer's content, together with the fragments it quotes. Each element of pieces is a function that
+// formats one piece using a language's phrases.
 type finding struct {
 	pieces    []func(phrases) string
 	fragments []domain.Fragment
@@ -194,8 +194,9 @@ const (
 )
 
 // findAnswer selects what to quote for a question with a single part, or for one part. It selects nothing if the
-// fragments are unlikely to contain the answer. Sentences that are likely to be the answer are selected, in context if
-// they are short. If there are none, it selects the passage with the largest share of the question's topics.
+// fragments are unlikely to contain the answer. It selects sentences that are likely to be the answer, with their
+// context if they are short. If there are none, it selects the passage that contains the largest fraction of the
+// question's topics.
 func (e *Provider) findAnswer(ctx context.Context, p chat.Prompt, pages []page, tokens int, state partState) (out selection, err error) {
 	q, err := e.analyse(ctx, p, p.Fragments)
 	if err != nil || len(pages) == 0 {
@@ -224,8 +225,7 @@ func (e *Provider) findAnswer(ctx context.Context, p chat.Prompt, pages []page, 
 }
 
 // inContext returns a selection with the quotes. If the quotes are short and the best one is prose that lacks some
-// topics, the selection contains the passage around the best quote instead, which is at most `characters` characters
-// long.
+// topics, the selection contains the passage around the best quote instead, up to `characters` characters.
 func (q question) inContext(quotes []sentence, pages []page, characters int) selection {
 	best := slices.MaxFunc(quotes, func(a, b sentence) int { return cmp.Compare(a.score, b.score) })
 	length := 0
@@ -244,7 +244,7 @@ func (q question) inContext(quotes []sentence, pages []page, characters int) sel
 	})}
 }
 
-// Estimate for converting a token limit into a passage length.
+// Estimated characters per token, for converting a token limit to a passage length.
 const charactersPerToken = 3
 
 // withoutRepetitions merges passages that overlap between parts into the first one and removes sentences that are
@@ -303,8 +303,9 @@ func findingOf(parts []selection, pages []page) (out finding) {
 	return out
 }
 
-// quotesAnswer reports whether the quotations answer the question without their context. A single quotation is enough
-// if it contains most of the topics, is a block of code, or is a table row about the thing named in the question.
+// quotesAnswer reports whether the quotations answer the question even without their context. A single quotation is
+// enough if it contains most of the topics, is a block of code, or is a table row about the thing named in the
+// question.
 func (q question) quotesAnswer(quotes []sentence, pages []page, about topics) bool {
 	for _, s := range quotes {
 		if s.kind == partRow && isForm(strings.Split(columnsOf(s.text), "\n")) {
@@ -344,9 +345,9 @@ func (q question) quotesOutside(quotes []sentence, in passage, pages []page, tok
 	})
 }
 
-// hasDistinctiveTopic reports whether a sentence contains a topic that is neither a name nor in the headings. A
-// sentence that just repeats a company's name, for example, answers nothing. If the question has no such topics, any
-// topic will do.
+// hasDistinctiveTopic reports whether a sentence contains a topic that is neither a name nor in the headings. For
+// example, a sentence that just repeats a company's name answers nothing. If the question has no such topics, any topic
+// is enough.
 func (q question) hasDistinctiveTopic(s sentence, pages []page, about topics) bool {
 	return q.coverageOf(q.distinctive(pages[s.fragment], about), s.said) > 0
 }

@@ -5,9 +5,9 @@ import (
 	"unicode"
 )
 
-// partedIdentifiers splits identifiers into words, because exported tables often use them as column names: price_eur,
-// unitPrice and UNIT_PRICE become price eur, unit Price and UNIT PRICE. A single letter before a capital is a unit's
-// prefix and stays: kWh, hPa.
+// partedIdentifiers splits identifiers into words, because exported tables often use identifiers as column names:
+// price_eur, unitPrice and UNIT_PRICE become price eur, unit Price and UNIT PRICE. A single letter before a capital is
+// a unit's prefix and is not split off: kWh, hPa.
 func partedIdentifiers(text string) string {
 	if !strings.ContainsFunc(text, func(r rune) bool { return r == '_' || unicode.IsUpper(r) }) {
 		return text

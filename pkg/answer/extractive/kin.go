@@ -24,13 +24,13 @@ const (
 	minKinLetters = 3
 	maxKinWords   = 2000 // maximum number of words compared from the fragments
 
-	// If a word has more related words than this, none of them are added. The vectors know few words outside Latin
+	// If a word has more related words than this, none of them is added. The vectors know few words outside Latin
 	// script, and an unknown word is close to every other word in its script.
 	maxKin = 10
 )
 
 // addKin adds related words from the fragments, as index terms, to the question's terms. It adds none to names, because
-// a similar name belongs to another product or person, and none to words from earlier questions.
+// a similar name belongs to a different product or person, nor to words from earlier questions.
 func (q *question) addKin(ctx context.Context, vectors WordVectors, asked string, fragments []domain.Fragment) error {
 	var words []string
 	var of []int // index of each word's term

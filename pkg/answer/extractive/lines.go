@@ -95,7 +95,7 @@ func unwrapped(part string) string {
 	return out.String()
 }
 
-// hasSeparateLines reports whether each line in a paragraph stands alone, as opposed to wrapped prose.
+// hasSeparateLines reports whether each line in a paragraph stands on its own, as opposed to wrapped prose.
 func hasSeparateLines(part string) bool {
 	if strings.Contains(part, "\t") {
 		return true

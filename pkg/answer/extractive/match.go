@@ -10,8 +10,8 @@ import (
 	"github.com/sluice/sluice/pkg/analysis"
 )
 
-// evidenceOf computes how well part of a fragment matches the question. own is the part's text, before is the previous
-// sentence, and heading contains all headings above the part.
+// evidenceOf computes how well a part of a fragment matches the question. own is the part's text, before is the
+// previous sentence, and heading contains all headings above the part.
 func (q question) evidenceOf(own, before, heading wording) (e evidence) {
 	for i, w := range q.weights {
 		w /= q.total
@@ -29,9 +29,9 @@ func (q question) evidenceOf(own, before, heading wording) (e evidence) {
 	return e
 }
 
-// lacksNames returns the share of the question's names that a fragment lacks, as a negative number. coded means that
-// one of the lacking names is a number or code. The fragment is then about another model, year or version and does not
-// answer the question.
+// lacksNames returns the fraction of the question's names that a fragment lacks, as a negative number. coded means that
+// one of the missing names is a number or code. In that case, the fragment is about another model, year or version and
+// does not answer the question.
 func (q question) lacksNames(whole, heading wording) (share float64, coded bool) {
 	names, lacking := 0.0, 0.0
 	for i, name := range q.names {
@@ -50,12 +50,12 @@ func (q question) lacksNames(whole, heading wording) (share float64, coded bool)
 	return -lacking / names, coded
 }
 
-// If a row contains all of the question's names, it must also contain this share of the question's other words; see
+// If a row contains all of the question's names, it must also contain this fraction of the question's other words; see
 // question.identifies.
 const halfHeld = 0.5
 
-// A text that contains this share of the question's words, not counting names, doesn't have to contain the rarest one;
-// see question.isAboutSubject.
+// A text that contains this fraction of the question's words, not counting names, doesn't have to contain the rarest
+// one; see question.isAboutSubject.
 const nearlyAll = 0.75
 
 // isAboutSubject reports whether a row, an entry or a code block is about the question's subject. All of the question's
@@ -69,8 +69,8 @@ func (q question) isAboutSubject(own, before, heading wording) bool {
 	return q.containsAll(q.names, own, before, heading) && (q.containsAll(q.rarest, own, before, heading) || q.share(own, heading) >= nearlyAll)
 }
 
-// share returns the weighted share of the question's words, except names, in own. Words that are only in heading count
-// less.
+// share returns the weighted fraction of the question's words, except names, that are in own. Words that are only in
+// heading count less.
 func (q question) share(own, heading wording) float64 {
 	held, total := 0.0, 0.0
 	for i, w := range q.weights {
@@ -131,8 +131,8 @@ func (q question) containsAll(marked []bool, texts ...wording) bool {
 }
 
 // matchDegree returns how well t matches the question's i-th term: 1 for the term itself, kinShare for an inflected
-// form, a related word or a value of the kind it asks for, analysis.SynonymWeight for a synonym from the datastore's
-// settings, and 0 otherwise.
+// form, a related word or a value of the kind that the term asks for, analysis.SynonymWeight for a synonym from the
+// datastore's settings, and 0 otherwise.
 func (q question) matchDegree(t wording, i int) float64 {
 	if len(occurrences(t.at, q.terms[i])) > 0 {
 		return 1
@@ -181,8 +181,8 @@ func isInflected(forms []string, at map[string][]int) bool {
 	return false
 }
 
-// nearShare returns the weighted share of the question's neighbouring term pairs that are also close together in the
-// text. at maps the text's terms to their positions.
+// nearShare returns the weighted fraction of the question's pairs of neighbouring terms that are also close together in
+// the text. at maps the text's terms to their positions.
 func (q question) nearShare(at map[string][]int) float64 {
 	sum, total := 0.0, 0.0
 	for i := 1; i < len(q.terms); i++ {
@@ -213,7 +213,8 @@ func distance(a, b []int) int {
 	return least
 }
 
-// occurrences returns a term's positions in the text. If several of its forms occur, it returns only the first one's.
+// occurrences returns a term's positions in the text. If several of its forms occur, it returns only those of the first
+// one.
 func occurrences(at map[string][]int, t analysis.QueryTerm) []int {
 	for _, f := range t.Forms {
 		if found := at[f]; len(found) > 0 {

@@ -11,8 +11,8 @@ import (
 	"github.com/sluice/sluice/pkg/lazyregexp"
 )
 
-// monthNames lists the names of the months in all supported languages, one month per line. It omits short forms, which
-// are also ordinary words.
+// monthNames lists the names of the months in all supported languages, one month per line. It omits abbreviations,
+// which are also ordinary words.
 const monthNames = `
 	january januar jänner janvier enero gennaio janeiro januari январь января январе
 	february februar février febrero febbraio fevereiro februari февраль февраля феврале
@@ -39,7 +39,7 @@ var monthOf = func() map[string]int {
 	return out
 }()
 
-// monthsIn returns the months named next to a day or a year: "in May 2025", "mayo de 2025", but not "may I".
+// monthsIn returns the months mentioned next to a day or a year: "in May 2025", "mayo de 2025", but not "may I".
 func monthsIn(question string) []int {
 	words := slices.DeleteFunc(language.Words(question), func(w string) bool { return w == "de" || w == "of" })
 	number := func(i int) bool {
@@ -58,7 +58,7 @@ func monthsIn(question string) []int {
 	return out
 }
 
-// numericDate matches dates in digits: 27/06/2025, 27.6.25, 2025-06-27, 06/2025.
+// numericDate matches numeric dates: 27/06/2025, 27.6.25, 2025-06-27, 06/2025.
 var numericDate = lazyregexp.New(`\b(?:\d{1,2}[./-]\d{1,2}[./-](?:\d{4}|\d{2})|\d{4}-\d{1,2}-\d{1,2}|\d{1,2}/\d{4})\b`)
 
 // mentionsMonth reports whether a text names the month or contains a date in it. In a numeric date, the month may be

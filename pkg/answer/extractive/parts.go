@@ -150,7 +150,7 @@ func (r *partReader) isHeading(text string) bool {
 	return text == r.title || isHeading(text) && !endsInColon(text) || isQuestion(text) && utf8.RuneCountInString(text) <= maxHeadingQuestion
 }
 
-// Longer questions, in characters, don't count as headings.
+// Questions longer than this, in characters, don't count as headings.
 const maxHeadingQuestion = 160
 
 // finish returns the parts. A lone heading becomes prose.

@@ -17,8 +17,8 @@ import (
 type topics []bool
 
 // topicsOf returns a clause's topics: its terms, except those from an earlier question and those that only frame the
-// question. If few topics besides names are left, it returns the whole question's topics, including those from earlier
-// questions.
+// question. If few topics other than names are left, it returns the whole question's topics, including those from
+// earlier questions.
 func (q question) topicsOf(clause string) topics {
 	out := topics(termsIn(q.terms, strings.Fields(clause)))
 	said := 0
@@ -36,7 +36,7 @@ func (q question) topicsOf(clause string) topics {
 	return out
 }
 
-// coverageOf returns the weighted share of the topics found in at least one of the texts.
+// coverageOf returns the weighted fraction of the topics that occur in at least one of the texts.
 func (q question) coverageOf(about topics, texts ...wording) float64 {
 	held, total := 0.0, 0.0
 	for i, w := range q.weights {
@@ -118,11 +118,11 @@ func sentencesOf(text string) []string {
 	return out
 }
 
-// Length in characters above which a line is split into sentences.
+// Lines longer than this, in characters, are split into sentences.
 const longLine = 120
 
-// withoutOrders returns the lines before the first one that addresses a language model, or before the paragraph if only
-// the paragraph as a whole does.
+// withoutOrders returns the lines before the first one that addresses a language model. If only a paragraph as a whole
+// addresses one, it returns the lines before that paragraph.
 func withoutOrders(lines []line) []line {
 	for begin := 0; begin < len(lines); {
 		end, text := begin, ""
@@ -188,8 +188,8 @@ func (p page) length(begin, end int) (n int) {
 	return n
 }
 
-// grown extends a range of lines up to a length of `characters` characters. It first extends the range to whole
-// paragraphs, and then by a paragraph after it and a paragraph before it in turn.
+// grown extends a range of lines to at most `characters` characters. It first extends the range to whole paragraphs,
+// and then alternately adds a paragraph after it and one before it.
 func (p page) grown(begin, end, characters int) (int, int) {
 	for grown := true; grown; {
 		grown = false
@@ -243,8 +243,8 @@ func (p page) isProse() bool {
 	return 2*n >= len(p.lines)
 }
 
-// distinctive returns the topics that tell a page's lines apart: those that are neither names nor in the headings. If
-// there are no such topics, it returns all topics.
+// distinctive returns the topics that distinguish a page's lines from each other: those that are neither names nor in
+// the headings. If there are no such topics, it returns all topics.
 func (q question) distinctive(p page, about topics) topics {
 	out := make(topics, len(about))
 	any := false
@@ -291,8 +291,8 @@ const (
 	contextCharacters = 370 // maximum length of a passage around short quotations
 	shortQuotes       = 370 // quotations with fewer characters are shown with the text around them
 
-	// A sentence is quoted alone if it contains at least sureShare of the topics. ownShare of the topics is enough if
-	// the sentence and its headings together contain at least titledShare of the topics.
+	// A sentence is quoted alone if it contains at least the fraction sureShare of the topics. The fraction ownShare is
+	// enough if the sentence and its headings together contain at least titledShare.
 	sureShare   = 0.6
 	ownShare    = 0.4
 	titledShare = 0.9
@@ -322,9 +322,9 @@ func (p page) tokens(of passage) int {
 }
 
 // best returns the index of the page most likely to answer the question about these topics, or -1 if no page is
-// eligible. cover is the share of the topics that the page and its headings contain. A page is rated by its topics and
-// its score relative to pages[0], which is the best page for the whole question. If pages[0] has a low score for a part
-// of the question, the other pages' relative scores are high and count more than the topics.
+// eligible. cover is the fraction of the topics that the page and its headings contain. A page is rated by its topics
+// and its score relative to pages[0], which is the best page for the whole question. If pages[0] has a low score for a
+// part of the question, the other pages' relative scores are high and count more than the topics.
 func (q question) best(pages []page, about topics) (at int, cover float64) {
 	at = -1
 	most := 0.0
@@ -371,7 +371,7 @@ func (p passage) joined(other passage) passage {
 	return passage{fragment: p.fragment, begin: min(p.begin, other.begin), end: max(p.end, other.end)}
 }
 
-// formatPassage quotes a passage: a single line in quotation marks, several lines as a block.
+// formatPassage quotes a passage: a single line in quotation marks, several lines as a block quote.
 func (say phrases) formatPassage(p passage, pages []page) string {
 	cite := " [" + strconv.Itoa(p.fragment+1) + "]"
 	var paragraphs []string
@@ -425,7 +425,7 @@ func withoutColumns(lines []string) []string {
 	return out
 }
 
-// isForm reports whether a table's first row looks like a form's: no label has digits, but at least one value does.
+// isForm reports whether a table's first row looks like a form: no label contains digits, but at least one value does.
 func isForm(cells []string) bool {
 	values := 0
 	for i, c := range cells {

@@ -58,7 +58,7 @@ func inReadingOrder(sentences []sentence) {
 //
 //   - sentences from fragments that lack the question's rarest word, if another fragment contains it;
 //   - if the best sentence is a row or an entry, other rows and entries that contain fewer of the question's words,
-//     because they describe other things.
+//     because those describe something else.
 func candidates(sentences []sentence) []sentence {
 	slices.SortStableFunc(sentences, func(a, b sentence) int { return cmp.Compare(b.score, a.score) })
 	near := slices.IndexFunc(sentences, func(s sentence) bool { return s.score < sentences[0].score-nearBest })
@@ -80,7 +80,7 @@ func candidates(sentences []sentence) []sentence {
 	})
 }
 
-// isRowOrEntry reports whether a part is a row or an entry, and thus one of several similar things.
+// isRowOrEntry reports whether a part is a row or an entry, and thus one of several items of the same kind.
 func (p part) isRowOrEntry() bool { return p.kind == partRow || p.kind == partEntry }
 
 // afterOrders returns a function that reports whether a sentence, or one before it in the same fragment, addresses a

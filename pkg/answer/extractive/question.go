@@ -122,9 +122,9 @@ func borrowedNames(search, asked string) []string {
 	return language.Names("… " + before) // so that a capitalised first word is not ignored
 }
 
-// rarestTerms marks the question's heaviest terms, except names, terms from earlier questions, and words that only
-// phrase the question. If nothing is left, it marks the word for the requested property, such as "old" in "how old is
-// Tom".
+// rarestTerms marks the question's terms with the greatest weight, except names, terms from earlier questions, and
+// words that only phrase the question. If nothing is left, it marks the word for the requested property, such as "old"
+// in "how old is Tom".
 func (q question) rarestTerms() []bool {
 	most := 0.0
 	for i, w := range q.weights {

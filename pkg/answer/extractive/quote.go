@@ -93,7 +93,8 @@ func (say phrases) formatEntry(text string) string {
 	return "- " + text
 }
 
-// marked returns the text to quote, with an ellipsis where the fragment cuts off the sentence's start or end.
+// marked returns the text to quote, with an ellipsis wherever the sentence is cut off at the start or end of the
+// fragment.
 func marked(s sentence, fragments []domain.Fragment) string {
 	text := s.shown
 	if first, _ := utf8.DecodeRuneInString(text); s.position == 0 && fragments[s.fragment].Offset > 0 && unicode.IsLower(first) {
@@ -126,8 +127,8 @@ func separator(a, b string) string {
 	return " "
 }
 
-// quotation prepares text for quotation: it collapses white space in each line and removes what would look like
-// citations.
+// quotation prepares text for quotation: it collapses white space in each line and removes anything that would look
+// like a citation.
 func quotation(text string) string {
 	if strings.Count(text, "`")%2 != 0 || strings.Contains(text, "``") {
 		text = strings.ReplaceAll(text, "`", "") // an unclosed backtick would turn the citation into code

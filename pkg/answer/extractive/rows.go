@@ -17,7 +17,7 @@ const cellSeparator = "; "
 const maxColumnBytes = 80
 
 // entries splits a list or table into one part per line. If the first line ends in a colon, its part also contains the
-// lines after it. A line of column names becomes a heading, and the names are added to the rows below it, unless the
+// lines that follow. A line of column names becomes a heading, and the names are added to the rows below it, unless the
 // rows already contain them.
 func entries(lines []string) []part {
 	var out []part

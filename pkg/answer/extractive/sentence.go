@@ -156,7 +156,7 @@ func titlesOf(f domain.Fragment, parts []part) func(part) string {
 	}
 }
 
-// isScrap reports whether text without a full stop is just a heading or label, because it is short and has no digits.
+// isScrap reports whether text without a full stop is just a heading or label: it is short and has no digits.
 func isScrap(text string) bool {
 	return chunk.Tokens(text) <= 2*scrapTokens && !strings.ContainsFunc(text, unicode.IsDigit)
 }

@@ -39,7 +39,7 @@ func TestASingleChunkDoesNotSayWhichWordsAreRare(t *testing.T) {
 }
 
 // TestWhereManyChunksAreSearchedTheirFrequenciesHold checks that the correction for small collections does not affect
-// word frequencies in large ones.
+// word frequencies in large collections.
 func TestWhereManyChunksAreSearchedTheirFrequenciesHold(t *testing.T) {
 	t.Parallel()
 	weights := map[string]float64{"lighthous": 3, "lamp": 2, "harbour": 1}

@@ -10,7 +10,7 @@ import (
 	"github.com/sluice/sluice/pkg/wordset"
 )
 
-// want is the kind of value that a question asks for, as far as its words show.
+// want is the kind of value that a question asks for, as far as its wording shows.
 type want int
 
 const (
@@ -40,8 +40,8 @@ var (
 	genericWords = wordset.Of(`what which welche welcher welches welchen quel quelle quels quelles cuál cuáles quale quali qual quais`)
 )
 
-// wantIn returns the kind of value a question asks for. It returns wantAny for questions with several parts or about
-// how to do something, which ask for no single kind.
+// wantIn returns the kind of value that a question asks for. It returns wantAny for questions with several parts or
+// about how to do something, which don't ask for a single kind of value.
 func wantIn(question string) want {
 	words := language.Words(partedIdentifiers(question))
 	has := func(list map[string]bool) bool {

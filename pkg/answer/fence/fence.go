@@ -1,5 +1,6 @@
 // Package fence separates documents from instructions. In a prompt, it encloses documents between lines that they
-// cannot contain, and it recognises sentences that give orders to a model. Packages answer and extractive use it.
+// cannot contain. It also recognises sentences that try to give a model instructions. Packages answer and extractive
+// use it.
 package fence
 
 import (
@@ -46,7 +47,7 @@ func Documents(fragments []domain.Fragment) string {
 }
 
 // controlTokens separate messages in chat templates. They are always broken up, because some servers interpret them
-// even within a message.
+// even when they are part of a message.
 var controlTokens = strings.NewReplacer(
 	"<|", "< |", "|>", "| >",
 	"[INST]", "(INST)", "[/INST]", "(/INST)",

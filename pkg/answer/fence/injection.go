@@ -11,10 +11,10 @@ import (
 	"github.com/sluice/sluice/pkg/lazyregexp"
 )
 
-// AddressesModel reports whether text gives orders to a language model: to ignore its instructions, to assume an
+// AddressesModel reports whether text addresses a language model: tells it to ignore its instructions, to assume an
 // identity, or to say something. Such sentences don't answer anything, and the built-in answerer does not quote them.
-// This is no protection for language models, which understand more variants than any list contains. For them, documents
-// are fenced and the output is checked.
+// This doesn't protect language models, which understand more variants than any list contains. For them, documents are
+// fenced and the output is checked.
 //
 // Lookalike letters count as the letters they resemble, and invisible characters are ignored.
 func AddressesModel(text string) bool {
@@ -35,7 +35,8 @@ var templateMarks = skeletons(
 	`^\W*(?:system|assistant|developer) (?:message|prompt|note)\s?:`, `^\W*(?:system|assistant)\s?:(?: [^\s;]+){4}`,
 )
 
-// command is a way to give orders to a model. Only texts with one of the hints are matched against the pattern.
+// command is one kind of instruction to a model. Only texts that contain one of the hints are matched against the
+// pattern.
 type command struct {
 	hints   []string
 	pattern func() *regexp.Regexp
@@ -46,7 +47,7 @@ func (c command) in(plain string) bool {
 }
 
 var commands = []command{
-	// Orders to ignore earlier instructions.
+	// Instructions to ignore earlier instructions.
 	order(`ignor|disregard|forget|overrid|overrul|bypass|discard|not follow|n't follow|stop following|no attention to`,
 		`\b(?:previous|prior|above|earlier|preceding|all|any|your|original|initial|former|everything|you were)\b`,
 		`\b(?:instructions?|prompts?|rules|guidelines|directions|commands|directives|constraints|context|told|said)\b`),
@@ -73,7 +74,7 @@ var commands = []command{
 	newCommand(`yok say|gormezden gel|unut|dikkate alma|goz ardi et`, `(?:onceki|tum|yukaridaki|butun).{0,30}(?:talimat|yonerge|komut|kural|istem).{0,30}(?:yok say|gormezden gel|unut|dikkate alma|goz ardi et)`),
 	newCommand(`अनदेखा|नजरअंदाज|भूल`, `(?:पिछले|सभी|उपरोक्त|ऊपर).{0,30}(?:निर्देश|आदेश|नियम|प्रॉम्प्ट).{0,30}(?:अनदेखा|नजरअंदाज|भूल)`),
 
-	// Orders to assume an identity.
+	// Instructions to assume an identity.
 	newCommand(`ai|llm|chatbot|model|assistant|bot|dan|jailbroken|developer mode`, `\b(?:you are|you're|act|behave|respond|answer|pretend)\b.{0,20}\b(?:now|from now on|as if you were|to be|as)\b.{0,20}\b(?:an? (?:\w+ )?(?:ai|llm|chatbot|language model|assistant|bot)|dan|jailbroken|in developer mode)\b`),
 	newCommand(`du bist|sie sind|tu es|vous etes|eres|usted es|sei|voce e|je bent`, `\b(?:du bist|sie sind|tu es|vous etes|eres|usted es|sei|voce e|je bent)\b.{0,25}\b(?:jetzt|ab sofort|nun|maintenant|desormais|ahora|ora|adesso|agora|nu|vanaf nu)\b.{0,40}\b(?:ki|ia|ai|assistent\w*|assistant\w*|asistente|assistente|chatbot|sprachmodell|modele de langage|modelo de lenguaje|modelo de linguagem|modello linguistico|taalmodel)\b`),
 	newCommand(`теперь|отныне`, `(?:ты|вы) (?:теперь|отныне).{0,30}(?:ассистент|бот|модел|ии)`),
@@ -105,7 +106,7 @@ func newCommand(hints, pattern string) command {
 	return command{hints: strings.Split(replaceLookalikes(hints), "|"), pattern: skeletons(pattern)}
 }
 
-// reminders match orders not to forget something, which don't address a model.
+// reminders match instructions not to forget something, which don't address a model.
 var reminders = skeletons(`(?:not|n't|never|nicht|ne pas|n'|no|nunca|non|nao|niet|nu|nie|не|不要|别|勿) ?(?:sie )?(?:forget|vergessen|oublie\w*|olvid\w*|dimentica\w*|esque\w*|vergeet|vergeten|uita\w*|zapomn\w*|забудь\w*|забыва\w*|忘记|忘記)`)
 
 // skeletons compiles patterns for matching skeletons.
@@ -119,7 +120,7 @@ func replaceLookalikes(text string) string {
 	return norm.NFC.String(strings.Map(visibleRune, norm.NFKD.String(text)))
 }
 
-// Maximum number of bytes checked for orders to a model. Quoted sentences are never longer.
+// Maximum number of bytes checked for instructions to a model. Quoted sentences are never longer.
 const maxSkeletonBytes = 8 << 10
 
 // skeleton returns text as a reader perceives it, in lower case: without accents and invisible characters, and with

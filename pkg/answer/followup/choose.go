@@ -77,7 +77,7 @@ func (q Question) Parts() []string {
 }
 
 // Thresholds for choosing between the results for the question alone and in context. A fragment's coverage of a text is
-// the weighted share of the text's content words that it contains.
+// the weighted fraction of the text's content words that the fragment contains.
 const (
 	sameFragment = 0.5  // a fragment that covers this much of the earlier subject is about that subject
 	tolerance    = 0.15 // how much less of the question the result in context may cover

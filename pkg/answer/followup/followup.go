@@ -30,8 +30,8 @@ const maxLinks = 5
 // that refers back ("and how does it close?") rarely finds the right passage.
 func searchQuery(question string, history []chat.Turn) string {
 	topic := topicOf(history, question)
-	// Count characters after normalisation, as Retrieve does for its limit. Only the question has been checked against
-	// that limit so far.
+	// Count characters after normalisation, as Retrieve does for its limit. So far, only the question itself has been
+	// checked against that limit.
 	budget := retrieve.MaxQueryCharacters - max(utf8.RuneCountInString(question), analysis.NormalLength(question, retrieve.MaxQueryCharacters)) - 1
 	if runes := []rune(topic); len(runes) > budget {
 		topic = string(runes[:max(budget, 0)])
@@ -41,8 +41,8 @@ func searchQuery(question string, history []chat.Turn) string {
 }
 
 // topicOf returns a follow-up question's topic. It goes back to the last question that stands alone or contains a name,
-// and takes the part of it that still applies (see contextOf). To this part, it appends later questions that don't
-// contain a reference themselves.
+// and keeps the part of it that still applies (see contextOf). To this part, it appends later questions that don't
+// themselves contain a reference.
 func topicOf(history []chat.Turn, question string) string {
 	topic, links := "", 0
 	for _, t := range slices.Backward(history) {
@@ -95,7 +95,7 @@ func hasReference(question string) bool {
 }
 
 // refersBack reports whether a question is short and refers to or continues earlier messages. previous is the previous
-// question's language, which helps because the language of a few words is often unclear.
+// question's language, which helps because a few words often don't reveal their language.
 func refersBack(question string, previous analysis.Language) bool {
 	words := language.Words(question)
 	if len(words) == 0 || len(words) > followUpWords {

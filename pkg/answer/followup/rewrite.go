@@ -24,7 +24,8 @@ const (
 	maxMessageCharacters = 600 // maximum length of each conversation message in the prompt, in characters
 	rewriteBytes     = 4 << 10
 
-	// Longer questions, in tokens, are assumed to stand alone and are not rewritten, unless a word in them refers back.
+	// Questions longer than this, in tokens, are assumed to stand alone and are not rewritten unless they contain a
+	// word that refers back.
 	maxFollowUpTokens = 14
 )
 
@@ -35,8 +36,8 @@ Write the question alone, on one line, in the language in which it was asked.`
 
 // Rewrite has the first model rewrite a possible follow-up question so that it stands alone. It sets InContext to the
 // result, or to "" if the model returns the question unchanged. If the model fails, takes too long, or changes the
-// question's meaning, InContext stays as it is. modelName is sent if the model has no name of its own. Rewrite returns
-// the model's usage.
+// question's meaning, InContext is left unchanged. modelName is sent if the model has no name of its own. Rewrite
+// returns the model's usage.
 func (q *Question) Rewrite(ctx context.Context, modelName string, models []chat.Model, log *slog.Logger) chat.Completion {
 	if len(models) == 0 || !q.Rewritable() {
 		return chat.Completion{}

@@ -12,7 +12,7 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// Phrases are the texts that the service writes into answers by itself.
+// Phrases are the strings that the service itself writes into answers.
 type Phrases struct {
 	Quotes   string // introduces quotations
 	NoAnswer string // says that the documents have no answer
@@ -123,9 +123,9 @@ func PhrasesFor(question string, history []chat.Turn, fragments []domain.Fragmen
 	return phrasebook["en"]
 }
 
-// A text is clearly in a language if it contains at least plainWords distinct function words in that language, which
-// make up at least plainShare of its words. In sentences, they make up a third or more. In rows, labels and
-// measurements, apparent function words are names or abbreviations.
+// A text is clearly in a language if it contains at least plainWords distinct function words in that language and they
+// make up at least the fraction plainShare of its words. In sentences, they make up a third or more. In rows, labels
+// and measurements, apparent function words are names or abbreviations.
 const (
 	plainWords = 2
 	plainShare = 0.15

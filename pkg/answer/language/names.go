@@ -74,7 +74,7 @@ func Names(text string) []string {
 	return out
 }
 
-// Codes returns a question's words with both letters and digits, which hardly ever match by chance.
+// Codes returns the words in a question that contain both letters and digits. They hardly ever match by chance.
 func Codes(text string) []string {
 	return slices.DeleteFunc(Names(text), func(w string) bool {
 		return utf8.RuneCountInString(w) < minCode || !strings.ContainsFunc(w, unicode.IsLetter) || !strings.ContainsFunc(w, unicode.IsDigit)

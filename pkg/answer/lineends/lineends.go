@@ -1,4 +1,4 @@
-// Package lineends normalises line breaks in answers, so that the stored text, the text clients receive, and the
+// Package lineends normalises line breaks in answers, so that the stored text, the text that clients receive, and the
 // sentence positions agree.
 package lineends
 
@@ -9,7 +9,7 @@ import (
 
 // Normalizer normalises text as it arrives. It converts all line breaks to LF, because event streams support no others.
 // It removes what event stream clients cannot receive: line breaks at the very start, and byte order marks, which
-// decoders drop. It joins characters whose bytes are split between calls. The zero value is ready for use.
+// decoders drop. It reassembles characters whose bytes are split between calls. The zero value is ready for use.
 type Normalizer struct {
 	begun   bool   // whether some text has been returned
 	afterCR bool   // whether the previous text ended with a CR, so that an LF after it must be skipped

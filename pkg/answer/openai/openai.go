@@ -80,8 +80,8 @@ func (p *Provider) address(model string) string {
 	}
 }
 
-// Complete implements chat.Provider. Even if the prompt doesn't ask for it, it requests a stream, which shows that the
-// server is still working.
+// Complete implements chat.Provider. It requests a stream even if the prompt doesn't ask for one, because a stream
+// shows that the server is still working.
 func (p *Provider) Complete(ctx context.Context, prompt chat.Prompt, emit func(string) error) (chat.Completion, error) {
 	return p.caller.Complete(ctx, prompt, emit, func(ctx context.Context, r *remote.Reply) error {
 		body, sent := p.body(prompt)
@@ -112,7 +112,7 @@ func (p *Provider) body(prompt chat.Prompt) (map[string]any, remote.Parameters) 
 }
 
 // mergeRoles merges consecutive turns with the same role, because many models' templates require alternating roles. The
-// instructions, if any, come first; they are for models without a system role.
+// instructions, if any, come first; they are for models that don't support the system role.
 func mergeRoles(turns []chat.Turn, instructions string) []chat.Turn {
 	if instructions != "" {
 		turns = append([]chat.Turn{{Role: domain.RoleUser, Text: instructions}}, turns...)

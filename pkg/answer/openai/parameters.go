@@ -17,7 +17,7 @@ const (
 	responseFormat      = "response_format"
 )
 
-// allowed returns the prompt's parameters, except those its model is known to reject.
+// allowed returns the prompt's parameters, except those that its model is known to reject.
 func (p *Provider) allowed(prompt chat.Prompt) remote.Parameters {
 	known := p.limits.Of(prompt.Model)
 	out := remote.Parameters{}

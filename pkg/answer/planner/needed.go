@@ -13,7 +13,7 @@ import (
 	"github.com/sluice/sluice/pkg/wordset"
 )
 
-// A question needs no plan if the best fragment covers a large enough weighted share of its content words. How large
+// A question needs no plan if the best fragment covers a large enough weighted fraction of its content words. How large
 // depends on the kind of question.
 const (
 	minWords      = 3    // questions with fewer content words are not planned
@@ -26,8 +26,8 @@ const (
 // the search for the question. If the question's syntax splits it into parts, that search covered the parts as well.
 //
 // Most questions need no plan, because a single fragment contains all their words or their syntax splits them into
-// parts. A question in another language than the documents gets no plan either, because its words can't be compared
-// with those of the documents.
+// parts. A question in a different language from the documents gets no plan either, because its words can't be compared
+// with theirs.
 func Needed(asked string, found retrieve.Result) domain.PlanReason {
 	page := coverage.Read(found)
 	words := page.Words(asked, nil)

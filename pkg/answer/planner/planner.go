@@ -1,6 +1,6 @@
 // Package planner has a model plan the searches for a question that a single search does not answer. The model splits
-// it into sub-questions and may add one that depends on their answers. Its output is not trusted: a plan that breaks a
-// rule is rejected. Package answer uses this package.
+// the question into sub-questions and may add one that depends on their answers. Its output is not trusted: a plan that
+// breaks a rule is rejected. Package answer uses this package.
 package planner
 
 import (

@@ -1,5 +1,5 @@
-// Package remote contains what the providers for model servers share: it retries requests until the answer has begun,
-// limits responses in time and size, counts tokens, and explains errors.
+// Package remote contains code shared by the providers for model servers: it retries requests until the answer has
+// begun, limits responses in time and size, counts tokens, and explains errors.
 package remote
 
 import (
@@ -13,7 +13,7 @@ import (
 	"github.com/sluice/sluice/pkg/modelhttp"
 )
 
-// Limits are a server's time-outs and retries. Zero fields select the defaults.
+// Limits configures a server's timeouts and retries. Zero fields select the defaults.
 type Limits struct {
 	FirstToken time.Duration // time limit for an answer's first token, over all attempts; default 60 s
 	NextToken  time.Duration // time limit between tokens; default 30 s
@@ -38,7 +38,7 @@ func (l Limits) orDefaults() Limits {
 	return l
 }
 
-// Server describes a model server for error messages: its name and the settings that an operator can change.
+// Server describes a model server for error messages: its name, and the settings that an operator can change.
 type Server struct {
 	Name           string // name within a sentence: "the model server"
 	KeySetting     string
@@ -84,13 +84,13 @@ var (
 	errTokensExhausted = errors.New("the model used all its tokens before it began to answer")
 )
 
-// Maximum number of retries after ErrAdjusted. Each of these retries usually omits one more parameter.
+// Maximum number of retries after ErrAdjusted. Usually, each of these retries omits one more parameter.
 const maxAdjustments = 10
 
 // Complete calls ask until the answer begins to arrive or a retry is pointless. It retries temporary errors
-// (connection, 408, 409, 429, 5xx) after a growing delay, or after the delay that the server asks for. ask passes the
-// response to the Reply and returns nil when the answer ends normally. Complete returns errors from emit and ctx
-// unchanged, and all other errors as *domain.Error.
+// (connection, 408, 409, 429, 5xx) with backoff, or after the delay that the server asks for. ask passes the response
+// to the Reply and returns nil when the answer ends normally. Complete returns errors from emit and ctx unchanged, and
+// all other errors as *domain.Error.
 func (c *Caller) Complete(ctx context.Context, prompt chat.Prompt, emit func(string) error, ask func(context.Context, *Reply) error) (chat.Completion, error) {
 	outer := ctx
 	ctx, cancel := context.WithCancelCause(ctx)
@@ -144,7 +144,7 @@ func (c *Caller) Complete(ctx context.Context, prompt chat.Prompt, emit func(str
 
 // Reply collects the response of one attempt.
 type Reply struct {
-	// As reported by the server. Fields that it does not report are zero.
+	// Values reported by the server. Fields that it does not report are zero.
 	Model            string
 	PromptTokens     int64
 	CompletionTokens int64
@@ -164,17 +164,17 @@ type Reply struct {
 	estimated  int64
 }
 
-// Event notes a sign of life from the server, which restarts the timeout once the answer has begun.
+// Event records a sign of life from the server, which restarts the timeout once the answer has begun.
 func (r *Reply) Event() {
 	if r.begun {
 		r.stallTimer.Reset(r.next)
 	}
 }
 
-// Thought notes that the model is reasoning, which restarts the timeout, as text does.
+// Thought records that the model is reasoning, which restarts the timeout, as text does.
 func (r *Reply) Thought() { r.stallTimer.Reset(r.next) }
 
-// Begun reports whether any of the answer has reached the caller.
+// Begun reports whether any part of the answer has reached the caller.
 func (r *Reply) Begun() bool { return r.begun }
 
 // Pass passes text to emit and returns emit's error, which the caller must return as well.
@@ -185,9 +185,9 @@ func (r *Reply) Pass(text string) error {
 	return r.deliver(text, func() error { return r.emit(text) })
 }
 
-// deliver calls pass, which hands more of the answer to the caller. text is the part of the model's output that this
-// delivery counts as, for estimating tokens. The stall timer is stopped while pass runs, so that the caller's time
-// doesn't count as the server's.
+// deliver calls pass, which hands more of the answer to the caller. text is the model output to count for this delivery
+// when estimating tokens. The stall timer is stopped while pass runs, so that the caller's time doesn't count as the
+// server's.
 func (r *Reply) deliver(text string, pass func() error) error {
 	r.stallTimer.Stop()
 	if !r.begun && r.begin != nil {

@@ -28,7 +28,7 @@ type ModelLimit struct {
 	maxTokens float64
 }
 
-// Maximum number of models in ModelLimits. In practice, these are the configured models.
+// Maximum number of models in ModelLimits. In practice, it contains only the configured models.
 const maxModels = 1000
 
 // Of returns a model's known restrictions.

@@ -17,7 +17,7 @@ import (
 // Maximum number of bytes read from an error response's body.
 const maxErrorBytes = 64 << 10
 
-// sentInStream is the status of an error sent as a stream event, which has no HTTP status.
+// sentInStream is the status used for an error sent as a stream event, which has no HTTP status.
 const sentInStream = 0
 
 // Status is an error response from a server.
@@ -67,8 +67,8 @@ func Post(ctx context.Context, client *http.Client, address string, header http.
 }
 
 // ReadStatus parses an error's body. code is 0 for an error in a stream event. It supports the formats of OpenAI,
-// Anthropic, Azure, vLLM, llama.cpp, Ollama and LiteLLM. From other bodies, such as a proxy's HTML page, it takes the
-// start as the message.
+// Anthropic, Azure, vLLM, llama.cpp, Ollama and LiteLLM. For any other body, such as a proxy's HTML page, it uses the
+// start of the body as the message.
 func ReadStatus(code int, body []byte) *Status {
 	type details struct {
 		Code    any    `json:"code"`

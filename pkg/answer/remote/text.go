@@ -74,7 +74,7 @@ func (j *Joiner) Next(t Text) string {
 	return text
 }
 
-// Close returns U+FFFD if the answer ended in the middle of a character.
+// Close returns U+FFFD if the answer ended in the middle of a character, and "" otherwise.
 func (j *Joiner) Close() string {
 	text := decoded(j.partial)
 	j.partial = nil

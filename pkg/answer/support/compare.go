@@ -31,8 +31,7 @@ type chosenUnit struct {
 // Maximum number of units that support a sentence.
 const maxChosen = 4
 
-// Weights of words when units are chosen, and the credit for words that occur in the sources but outside the chosen
-// units.
+// Weights of words for choosing units, and the credit for words that occur in the sources but outside the chosen units.
 const (
 	figureWeight  = 2.0
 	nameWeight    = 1.5
@@ -119,8 +118,8 @@ func (j *Judger) compare(sentence string, words []word, among []int) *comparison
 	return c
 }
 
-// isPlausible reports whether a match isn't just a coincidence. A figure's match is plausible only if another word from
-// the sentence is near the figure in the source, or if the sentence's content consists only of figures.
+// isPlausible reports whether a match is more than a coincidence. A figure's match is plausible only if another word
+// from the sentence is near the figure in the source, or if the sentence's content consists only of figures.
 func (c *comparison) isPlausible(m match, all []match) bool {
 	const reach = 8 // words
 	if c.words[m.word].numbers == nil {
@@ -188,8 +187,8 @@ func (s *source) inContext(w *word) bool {
 	return false
 }
 
-// An answer may seem to be in another language than its sources. Each of its sentences then counts as a translation if
-// less than this fraction of its words are also in the sources.
+// An answer may seem to be in a different language from its sources. In that case, a sentence counts as a translation
+// if less than this fraction of its words is also in the sources.
 const foreignShare = 0.4
 
 func (c *comparison) compareLanguages() {
@@ -243,7 +242,7 @@ func (c *comparison) compareNegation(sentence string) {
 	c.negated = own != other && ownRestricts == otherRestricts
 }
 
-// extend returns the index of the word a few words after from if step is 1, or before it if step is -1. It stops at
+// extend returns the index of the word a few words after from (if step is 1) or before it (if step is -1). It stops at
 // limit and at the end of the clause.
 func (s *source) extend(from, limit, step int) int {
 	const around = 4 // words
@@ -260,8 +259,8 @@ func (s *source) extend(from, limit, step int) int {
 	return from
 }
 
-// negated reports whether the words contain a negation, such as "not". restricting is the number of words with a
-// negative meaning of their own, such as "forbidden".
+// negated reports whether the words contain a negation, such as "not". restricting is the number of words that are
+// themselves negative in meaning, such as "forbidden".
 func negated(words []word) (negative bool, restricting int) {
 	for _, w := range words {
 		switch w.negation {
@@ -274,8 +273,8 @@ func negated(words []word) (negative bool, restricting int) {
 	return negative, restricting
 }
 
-// Constants for a sentence's score: the factors for errors, the exponent for the share of content words found, and the
-// maximum score of a translation.
+// Constants for a sentence's score: the factors for errors, the exponent for the fraction of content words found, and
+// the maximum score of a translation.
 const (
 	wrongFigure  = 0.3
 	wrongName    = 0.4

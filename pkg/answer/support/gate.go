@@ -87,8 +87,8 @@ func (g *Gate) Close() string {
 	return out.String()
 }
 
-// line passes on the remainder of a line without unsupported sentences. If no text is left, it drops the line break,
-// too.
+// line passes on the remainder of a line, omitting unsupported sentences. If no text is left, it also drops the line
+// break.
 func (g *Gate) line(out *strings.Builder, line string) {
 	body := strings.TrimRight(line, "\r\n")
 	fence := fenceLine().FindStringSubmatch(body)

@@ -104,12 +104,12 @@ type sourceRange struct {
 	in     domain.TextRange
 }
 
-// A sentence is searched for word for word only if it has at least this many bytes of letters and digits. A shorter
-// sentence may occur in a source by chance.
+// A sentence is searched for verbatim only if it has at least this many bytes of letters and digits. A shorter sentence
+// may occur in a source by chance.
 const minExact = 8
 
 // findExact looks for a sentence, word for word, in the sources whose indexes are in `among`. It returns the first
-// passage that contains the sentence, or false if there is none.
+// passage containing the sentence, or false if there is none.
 func (j *Judger) findExact(sentence string, among []int) (sourceRange, bool) {
 	plain := condense(sentence).text
 	if len(plain) < minExact {
@@ -165,8 +165,8 @@ func (s *source) isNegatedBefore(r domain.TextRange) bool {
 	return false
 }
 
-// addSpans adds a source passage to out.Spans. If the passage consists of text from several places in the document, it
-// adds one span for each place.
+// addSpans adds a source passage to out.Spans. If the passage consists of text from several places in the document,
+// addSpans adds one span for each.
 func (j *Judger) addSpans(out *domain.AnswerSentence, r sourceRange) {
 	f := j.fragments[r.source]
 	spans := domain.SourceSpans(f, r.source, trimmed(f.Text, r.in))
@@ -217,5 +217,5 @@ func deniesDocuments(sentence string) bool {
 	return strings.Contains(lower, "n't ") || strings.Contains(lower, "n’t ") || strings.ContainsFunc(sentence, unspaced) && unspacedNegated(sentence)
 }
 
-// documentWords begin phrases that answers use for their documents.
+// documentWords begin the phrases with which answers refer to their documents.
 var documentWords = []string{"the document", "the provided", "the context", "the given", "the sources", "dokumente", "quellen", "les documents", "los documentos", "i documenti", "os documentos", "de documenten", "документ", "文档", "文書", "資料", "문서"}

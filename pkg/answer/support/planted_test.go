@@ -32,10 +32,9 @@ type statement struct {
 }
 
 // TestPlantedErrorsAreFound plants wrong figures, names and negations in sentences from the test documents and in
-// paraphrases. It compares the support of these sentences with the support of the correct ones. It fits the threshold
-// on one half of the documents. On the other half, it measures how well the threshold separates correct and wrong
-// sentences. Sentences copied word for word have support 1 and don't count. With -v, the test prints the figures for
-// docs/answers.md.
+// paraphrases. It compares these sentences' support with that of the correct ones. It fits the threshold on one half of
+// the documents and measures on the other half how well the threshold separates correct and wrong sentences. Sentences
+// copied word for word have support 1 and don't count. With -v, the test prints the figures for docs/answers.md.
 func TestPlantedErrorsAreFound(t *testing.T) {
 	t.Parallel()
 	statements := append(documentStatements(t), paraphrases(t)...)
@@ -110,8 +109,8 @@ func fit(statements []statement) float64 {
 }
 
 // measured returns figures for the held-out statements: the area under the ROC curve, the number of correct statements,
-// the number of wrong ones, the share of wrong statements below the threshold, and the share of correct statements
-// below it.
+// the number of wrong ones, the fraction of wrong statements below the threshold, and the fraction of correct
+// statements below it.
 func measured(statements []statement, kind string, lang analysis.Language) (area float64, right, wrong int, found, marked float64) {
 	var rights, wrongs []float64
 	for _, s := range statements {
@@ -206,7 +205,8 @@ var according = map[analysis.Language]string{
 
 var wordsOf = regexp.MustCompile(`\S+`)
 
-// reworded returns variants of a sentence in other words. Each variant says the same as the sentence or a part of it.
+// reworded returns variants of a sentence in other words. Each variant says the same thing as the sentence or a part of
+// it.
 func reworded(sentence string, lang analysis.Language) []string {
 	if itemLine().MatchString(sentence) || strings.ContainsAny(sentence, "\t\n|") || len(wordsOf.FindAllString(sentence, -1)) < 6 && !strings.ContainsFunc(sentence, unspaced) || utf8.RuneCountInString(sentence) < 15 {
 		return nil

@@ -34,7 +34,7 @@ type unit struct {
 // at locates a word in a source.
 type at struct{ unit, word int }
 
-// Maximum number of a term's occurrences compared per source. More would hardly change the result.
+// Maximum number of occurrences compared per term and source. More would hardly change the result.
 const maxPlaces = 64
 
 // Maximum number of words compared per source.
@@ -168,8 +168,8 @@ func (s *source) find(sentence string) (domain.TextRange, bool) {
 	}
 }
 
-// isSameWord reports whether a character next to text belongs to the same word as text's first character. beside is the
-// character next to text. In scripts without spaces, isSameWord returns false.
+// isSameWord reports whether beside, the character next to text, belongs to the same word as text's first character. In
+// scripts without spaces, isSameWord returns false.
 func isSameWord(beside rune, text string) bool {
 	first, _ := utf8.DecodeRuneInString(text)
 	return (unicode.IsLetter(beside) || unicode.IsDigit(beside)) && !unspaced(beside) && !unspaced(first)

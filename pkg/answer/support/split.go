@@ -12,7 +12,7 @@ import (
 // Kind is the kind of a piece: prose, heading or code.
 type Kind int
 
-// Kinds of pieces. A heading states nothing. A table's header counts as a heading.
+// Kinds of pieces. A heading states no facts. A table's header counts as a heading.
 const (
 	Prose Kind = iota
 	Heading

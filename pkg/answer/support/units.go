@@ -112,7 +112,8 @@ var numberWords = table(`
 	100: hundred hundert cent cien cento cem honderd сто
 `)
 
-// numberIn maps number words that mean something else in other languages to the only language where they count.
+// numberIn maps each number word that means something else in other languages to the only language in which it counts
+// as a number.
 var numberIn = map[string]analysis.Language{"due": "it", "sei": "it", "dos": "es", "cent": "fr", "elf": "de"}
 
 // table parses "value: word word …" lines into a map from words to values. If a word is on several lines, the first one

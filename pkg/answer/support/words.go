@@ -184,7 +184,7 @@ func (r *reader) termsOf(lower string) []string {
 		if len(found) == 0 {
 			continue
 		}
-		// A word may yield several terms: an elided article and a noun (l'eau), or a code's parts and the whole code.
+		// A word may produce several terms: an elided article and a noun (l'eau), or a code's parts and the whole code.
 		term := found[0]
 		for _, t := range found[1:] {
 			if len(t) > len(term) {
