@@ -13,7 +13,8 @@ import (
 	"github.com/sluice/sluice/tools/internal/bench"
 )
 
-// collection is a document collection and the gold answers to its questions. Questions without one are omitted.
+// collection is a document collection and the gold answers to its questions. Questions without a gold answer are
+// omitted.
 type collection struct {
 	bench.Collection
 	documents []service.Document

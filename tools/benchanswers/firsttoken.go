@@ -165,7 +165,7 @@ func startVariants(ctx context.Context, s settings, set questionSet, model strin
 	return variants, closed, nil
 }
 
-// ask asks a question and, if `counts` is true, records the time to the answer's first piece.
+// ask asks a question and, if `counts` is true, records how long the answer's first chunk took to arrive.
 func (v *variant) ask(ctx context.Context, model *immediateModel, q setQuestion, counts bool) error {
 	before := model.plans.Load()
 	begun := time.Now()
@@ -224,7 +224,7 @@ func startModel(ctx context.Context) (*immediateModel, error) {
 	return m, nil
 }
 
-// ServeHTTP streams the answer to a chat completion request, all in one piece.
+// ServeHTTP streams the answer to a chat completion request as a single chunk.
 func (m *immediateModel) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	var asked struct {
 		Messages []struct{ Content string }

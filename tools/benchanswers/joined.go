@@ -21,7 +21,7 @@ const (
 // fault says why an answer lacks the gold answer to one part of a joined question.
 type fault string
 
-// Possible faults, in the order of the steps towards an answer, from splitting the question to quoting a fragment.
+// Possible faults, ordered by the stage at which they arise, from splitting the question to quoting a fragment.
 const (
 	notDivided   fault = "not divided"   // the question was not split into its parts
 	notFound     fault = "not found"     // no retrieved fragment contains the gold answer

@@ -18,7 +18,7 @@ import (
 	"github.com/sluice/sluice/tools/internal/bench"
 )
 
-// settings are the command's flags.
+// settings holds the command's flags.
 type settings struct {
 	api         string
 	data        string

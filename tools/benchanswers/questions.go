@@ -22,7 +22,7 @@ import (
 	"github.com/sluice/sluice/tools/internal/bench"
 )
 
-// Kinds of questions in a set, in the table's order.
+// Kinds of questions in a set, in the same order as in the table.
 const (
 	kindSingle   = "single"    // one fact
 	kindSeveral  = "several"   // two or three facts
@@ -223,7 +223,7 @@ type setTally struct {
 	topLengths []float64
 }
 
-// add counts a question and reports whether its answer is right.
+// add counts a question and reports whether its answer is correct.
 func (t *setTally) add(q setQuestion, e exchange) bool {
 	t.questions++
 	top := topText(e)

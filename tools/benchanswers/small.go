@@ -30,7 +30,7 @@ type smallResult struct {
 }
 
 // draw picks random documents for a datastore. It also returns questions that these documents answer (`own`), and up to
-// the same number of questions that they don't answer (`foreign`).
+// as many questions that they don't answer (`foreign`).
 func draw(c collection, size int, random *rand.Rand) (documents []service.Document, own, foreign []eval.Question) {
 	in := map[string]bool{}
 	for _, i := range random.Perm(len(c.documents))[:min(size, len(c.documents))] {

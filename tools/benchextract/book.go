@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// Size of the generated book for measuring memory.
+// Size of the book that is generated for measuring memory usage.
 const (
 	bookPages      = 2000
 	bookCharacters = 3000 // per page

@@ -34,7 +34,7 @@ func (s *quoteScore) row(out io.Writer, name string) {
 	fmt.Fprintf(out, "| %s | %d | %d | %s | %s |\n", name, s.quotes, s.letters, bench.Figure("%.3f", bench.Share(s.covered, s.letters)), bench.Figure("%.3f", bench.Share(s.foreign, s.letters)))
 }
 
-// letters returns a text's letters and digits in compatibility form and without accents.
+// letters returns a text's letters and digits in Unicode compatibility form, without accents.
 func letters(text string) []rune {
 	var out []rune
 	for _, r := range norm.NFKD.String(text) {
@@ -136,7 +136,7 @@ func withoutRepeatedLabels(text string) string {
 }
 
 // covers compares a character's box with the rectangles. `inside` is true if the rectangles cover at least coveredShare
-// of the box. `touched` is true if a rectangle contains the middle of the box.
+// of the box. `touched` is true if a rectangle contains the centre of the box.
 func covers(rectangles []domain.PageRectangle, c quotedChar) (inside, touched bool) {
 	share := 0.0
 	for _, r := range rectangles {
@@ -154,9 +154,9 @@ func covers(rectangles []domain.PageRectangle, c quotedChar) (inside, touched bo
 	return share >= coveredShare, touched
 }
 
-// coveredWords counts the letters in a quotation's words (`all`) and those of them inside the rectangles (`covered`).
-// If the quotation repeats a word, e.g. a column name, more often than the page does, the extra repetitions don't
-// count.
+// coveredWords counts the letters in a quotation's words (`all`) and how many of them are inside the rectangles
+// (`covered`). If the quotation repeats a word, e.g. a column name, more often than the page does, the extra
+// repetitions don't count.
 func coveredWords(text string, page []pageLetter) (all, covered int) {
 	onPage, inside := map[string]int{}, map[string]int{}
 	spare := map[rune]int{} // covered letters of words not in the quotation

@@ -49,7 +49,7 @@ type quotedChar struct {
 	x0, y0, x1, y1 float64
 }
 
-// rectangles draws quotations from PDFs and checks which of their glyphs are inside Sluice's rectangles. The glyphs'
+// rectangles picks quotations from PDFs and checks which of their glyphs are inside Sluice's rectangles. The glyphs'
 // positions come from PDFium and are independent of Sluice's own positions: Sluice uses PDFium only for pages that its
 // own reader can't decode, and even on those pages it doesn't use PDFium's boxes of the visible shapes.
 func rectangles(ctx context.Context, s settings, docs []document, out, errs io.Writer) error {
@@ -94,7 +94,7 @@ func rectangles(ctx context.Context, s settings, docs []document, out, errs io.W
 	return err
 }
 
-// quoteAll draws the quotations and has Sluice locate them. It also returns the time for each file.
+// quoteAll picks the quotations and has Sluice locate them. It also returns how long each file took.
 func quoteAll(ctx context.Context, x *extract.Extractor, docs []document) (quotes []quotation, took []time.Duration, err error) {
 	rng := rand.New(rand.NewPCG(rectangleSeed, 0))
 	docs = slices.DeleteFunc(slices.Clone(docs), func(d document) bool { return filepath.Ext(d.name) != ".pdf" })

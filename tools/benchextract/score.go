@@ -15,7 +15,7 @@ import (
 	"github.com/sluice/sluice/tools/internal/bench"
 )
 
-// At least minTokens words from a document without text count as junk.
+// If a document without text yields at least minTokens words, they count as junk.
 const minTokens = 20
 
 // extracted is what the measured program got from a document.
@@ -24,7 +24,7 @@ type extracted struct {
 	cause  string // error message
 }
 
-// extractAll runs the measured program on documents and writes the texts to where the scorers expect them:
+// extractAll runs the measured program on documents and writes the extracted text to the files that the scorers expect:
 // KIND/FILE.txt (for web pages, without ".html").
 func extractAll(ctx context.Context, s settings, docs []document, folder string) (map[string]extracted, error) {
 	results := map[string]extracted{}
@@ -70,7 +70,7 @@ type scoreRow struct {
 	words             int
 }
 
-// score extracts all documents and compares the texts with other extractors'.
+// score extracts the text of all documents and compares it with other extractors' output.
 func score(ctx context.Context, s settings, python string, docs, pages []document, out, errs io.Writer) error {
 	if python == "" {
 		if python = "python3"; len(docs)+len(pages) > 0 {

@@ -11,14 +11,14 @@ import (
 // Name of the embedding server's model, which returns the workload's vectors.
 const embeddingModel = "workload"
 
-// Each row's text contains this mark with the row's number, as in item17.
+// Marker in each row's text, followed by the row's number, as in item17.
 const itemMark = "item"
 
-// itemPattern matches the mark of a row or question.
+// itemPattern matches a row's or question's marker and number.
 var itemPattern = regexp.MustCompile(`\b(item|question|fresh)([0-9]+)\b`)
 
 // vectorOf returns the vector for the first row or question marked in the text, or a fixed unit vector if there is no
-// valid mark.
+// valid marker.
 func (w *workload) vectorOf(text string) []float32 {
 	if m := itemPattern.FindStringSubmatch(text); m != nil {
 		n, err := strconv.Atoi(m[2])

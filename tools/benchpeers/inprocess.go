@@ -19,8 +19,8 @@ import (
 
 // measureIndex opens a stopped service's index and searches it in this process, for comparison with stores that run in
 // the caller's process. It measures two depths: only the best topK results, and as many candidates as the service
-// retrieves for ranking. The time includes reading the best topK's texts, but no embedding, ranking or network
-// transfer.
+// retrieves for ranking. The time includes reading the text of the best topK results, but not embedding, ranking or
+// network transfer.
 func measureIndex(ctx context.Context, s settings, w *workload, dir, store string, errs io.Writer) (results []result, err error) {
 	fmt.Fprintln(errs, "Sluice's index in process: asking …")
 	began := time.Now()
@@ -93,7 +93,7 @@ func measureIndex(ctx context.Context, s settings, w *workload, dir, store strin
 // Name in the tables for the index without its service.
 const inProcess = "Sluice's index, in process"
 
-// searchIndex searches the index, reads the best hits' texts and returns their rows.
+// searchIndex searches the index, reads the text of the best hits and returns their rows.
 func searchIndex(ctx context.Context, x index.Index, space index.Space, q index.Query) ([]int, error) {
 	found, err := x.Search(ctx, space, q)
 	if err != nil {

@@ -178,7 +178,7 @@ func waitIdle(ctx context.Context, pid int) (since time.Time, err error) {
 
 func documentID(n int) string { return fmt.Sprintf("document-%d", n) }
 
-// rowsOf returns the rows whose marks are in the fragments.
+// rowsOf returns the rows whose markers appear in the fragments.
 func rowsOf(found []service.Fragment) []int {
 	var rows []int
 	for _, f := range found {
@@ -222,10 +222,10 @@ type querySettings struct {
 	limit     time.Duration
 }
 
-// Number of questions for warming up if each question is asked only once.
+// Number of warm-up questions if each question is asked only once.
 const warmupQuestions = 10
 
-// ask runs a.clients concurrent clients. Each one asks question after question until a.limit has passed or there are
+// ask runs a.clients concurrent clients. Each one asks one question after another until a.limit has passed or there are
 // none left. If questions may be repeated, ask begins by asking each of them once, if there is time.
 func ask(ctx context.Context, a querySettings) (figure, error) {
 	questions, warm := a.questions, len(a.questions)

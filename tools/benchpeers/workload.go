@@ -166,7 +166,7 @@ func (w *workload) nearestOf(query []float32, passes func(row int) bool) []int {
 	return lists.Map(top, func(s scored) int { return s.row })
 }
 
-// recall returns the share of rows in `wanted` that also appear in `found`.
+// recall returns the fraction of rows in `wanted` that also appear in `found`.
 func recall(found, wanted []int) float64 {
 	n := 0
 	for _, row := range wanted {

@@ -1,7 +1,7 @@
 // Command benchpipelines measures how long uploaded documents take to become searchable in Sluice, compared with
-// LlamaIndex's and Haystack's ingestion pipelines, which read, split and store the same files in memory. It compares
-// twice: first without embedding in the other pipelines, then with the same sentence-transformer in all of them. The
-// output is Markdown.
+// LlamaIndex's and Haystack's ingestion pipelines, which read, split and store the same files in memory. It runs the
+// comparison twice: first without embedding in the other pipelines, then with the same sentence-transformer in all of
+// them. The output is Markdown.
 //
 //	go run ./tools/benchpipelines [-documents 1000] [-files folder] [-model folder] [-alone] [-write tools/benchpipelines/README.md]
 package main
@@ -20,7 +20,7 @@ import (
 	"github.com/sluice/sluice/tools/internal/bench"
 )
 
-// settings are the command's flags.
+// settings holds the command's flags.
 type settings struct {
 	api       string
 	venv      string
@@ -89,7 +89,7 @@ func parse(args []string, errs io.Writer) (settings, error) {
 	return s, nil
 }
 
-// inputFiles are the files for all pipelines.
+// inputFiles holds the files for all pipelines.
 type inputFiles struct {
 	dir   string
 	paths []string

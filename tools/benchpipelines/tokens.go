@@ -13,7 +13,7 @@ import (
 )
 
 // countTokens reads and chunks the files as the service does. It returns how many tokens the model embeds, and how many
-// are cut off from texts that are too long.
+// are lost because a text is too long for the model and is truncated.
 func countTokens(ctx context.Context, g inputFiles, model string) (tokens, cut int, err error) {
 	embedder, err := transformer.Open(transformer.Config{Directory: model})
 	if err != nil {

@@ -23,9 +23,9 @@ const (
 // passages maps question ids to the answers' byte ranges in the documents.
 type passages map[string][]eval.Answer
 
-// Minimum length of an answer in bytes for its repetitions in the document to count as answers too. A report may
-// contain the same paragraph several times, and each copy answers the question. A shorter answer, such as a name or
-// number, may recur in another context.
+// Minimum length in bytes of an answer whose repetitions in the document also count as answers. A report may contain
+// the same paragraph several times, and each copy answers the question. A shorter answer, such as a name or number, may
+// recur in another context.
 const minRepeatedAnswer = 60
 
 // readAnswers reads the positions of the answers to a collection's questions.

@@ -10,10 +10,10 @@ import (
 	"github.com/sluice/sluice/tools/internal/bench"
 )
 
-// passageSets are the collections of long documents. Passages, not whole documents, answer their questions.
+// passageSets lists the collections of long documents. Their questions are answered by passages, not whole documents.
 var passageSets = []string{"chroma-chunk", "covidqa"}
 
-// english lists the English collections, which have a mean of their own in the report.
+// english lists the English collections, for which the report has a separate mean.
 var english = []string{"cacm", "cranfield", "med", "nfcorpus", "npl", "scifact-part", "squad-reddit", "time", "xquad-en"}
 
 // collection is a collection in BEIR format.

@@ -19,8 +19,8 @@ const (
 	joinedParts = 4 // maximum
 )
 
-// measureJoined writes the share of joined questions with a relevant document for every part, for each collection and
-// number of parts.
+// measureJoined writes, for each collection and number of parts, the fraction of joined questions with a relevant
+// document for every part.
 func (b *measured) measureJoined(ctx context.Context, s settings, wanted []string, out, errs io.Writer) error {
 	fmt.Fprintf(out, "\nShare of %d joined questions whose parts all have a relevant document among the first %d fragments:\n\n| collection |", bench.JoinedQuestions, joinedTop)
 	for n := 1; n <= joinedParts; n++ {

@@ -19,11 +19,11 @@ type measured struct {
 	closers []func() error // stop the service and its dependencies; in starting order
 }
 
-// builtinPrefix starts the names of built-in embedding models.
+// builtinPrefix is the prefix of built-in embedding models' names.
 const builtinPrefix = "builtin-"
 
 // start starts the service, and Milvus Lite if that engine is measured. The data directory is temporary unless s.keep
-// names one. The service doesn't see this process's environment.
+// names one. The service doesn't inherit this process's environment.
 func start(ctx context.Context, s settings) (b *measured, err error) {
 	b = &measured{top: s.top}
 	defer func() {

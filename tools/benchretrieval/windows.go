@@ -22,7 +22,7 @@ type chunking struct {
 
 var chunkings = []chunking{{name: "default"}, {"512-token windows", 512, 0}, {"512-token windows, 64 shared", 512, 64}}
 
-// wholeWindow's chunk size keeps every window in one chunk.
+// wholeWindow is a chunking that keeps every window in one chunk.
 var wholeWindow = &service.Chunking{TargetTokens: 2048, MaxTokens: 2048}
 
 // cut returns a collection's documents as datastore content, split into windows if w has a window size.

@@ -1,5 +1,5 @@
-// Command benchscans measures how well Sluice reads scans. It draws pages of known text, adds scanning defects, and
-// compares the words that Sluice reads with those that Tesseract alone reads from the same pictures.
+// Command benchscans measures how well Sluice reads scans. It renders pages of known text, adds scanning defects, and
+// compares the words that Sluice reads with those that Tesseract alone reads from the same images.
 //
 //	go run ./tools/benchscans [-pages 2] [-languages eng,deu]
 package main
@@ -153,7 +153,7 @@ func (s *score) add(ctx context.Context, x *extract.Extractor, t text, f flaw, n
 	return nil
 }
 
-// write writes a picture to a temporary file.
+// write writes an image to a temporary file.
 func write(g *image.Gray) (path string, remove func(), err error) {
 	var data bytes.Buffer
 	if err := png.Encode(&data, g); err != nil {
@@ -170,8 +170,8 @@ func write(g *image.Gray) (path string, remove func(), err error) {
 	return f.Name(), func() { os.Remove(f.Name()) }, nil
 }
 
-// order returns how well two texts agree in their words and word order: the length of their longest common subsequence
-// of words, relative to the mean number of words.
+// order measures how well two texts agree in their words and word order. It returns the length of their longest common
+// subsequence of words, relative to the mean number of words.
 func order(want, got string) float64 {
 	a, b := strings.Fields(want), strings.Fields(got)
 	if len(a)+len(b) == 0 {

@@ -47,7 +47,7 @@ func checkChart(ctx context.Context, repo repository, f *faults) string {
 			continue
 		}
 		for _, message := range lint.RunAll(dir, values, releaseNamespace).Messages {
-			// Ignore messages below a warning: there is only one, which recommends an icon.
+			// Ignore messages less severe than a warning. The only one recommends an icon.
 			f.require(message.Severity < support.WarningSev, "%s: lint: %v", name, message)
 		}
 		r, err := render(ctx, dir, values)
@@ -76,7 +76,7 @@ func checkChart(ctx context.Context, repo repository, f *faults) string {
 	return fmt.Sprintf("%d sets of values, %d objects", len(sets), count)
 }
 
-// collectVariables records which environment variables the chart sets for each process, in the form "api
+// collectVariables records which environment variables the chart sets for each process, in the format "api
 // OPENAI_BASE_URL".
 func collectVariables(r *rendered, variables map[string]bool) {
 	for _, d := range all[*appsv1.Deployment](r.objects) {

@@ -12,7 +12,7 @@ import (
 	"github.com/compose-spec/compose-go/v2/types"
 )
 
-// composeSets are the documented combinations of compose files.
+// composeSets lists the documented combinations of compose files.
 var composeSets = [][]string{{"compose.yaml"}, {"compose.yaml", "compose.cluster.yaml"}}
 
 // required lists the secrets without which no service may start.

@@ -11,10 +11,11 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// settingName matches words that can only be names of settings.
+// settingName matches words that can only be setting names.
 var settingName = regexp.MustCompile(`\b(SLUICE_[A-Z0-9_]*[A-Z0-9]|NATS_(?:URL|CREDS|CA|CERT|KEY)|MILVUS_[A-Z_]*[A-Z]|OPENAI_[A-Z_]*[A-Z]|AZURE_OPENAI_[A-Z_]*[A-Z]|ANTHROPIC_[A-Z_]*[A-Z]|RERANK_[A-Z_]*[A-Z]|DATABASE_URL)\b`)
 
-// chartRow matches a row in the documentation's table of chart values. A star in the name stands for every process.
+// chartRow matches a row in the documentation's table of chart values. An asterisk in the name stands for every
+// process.
 var chartRow = regexp.MustCompile("(?m)^\\| `([a-zA-Z.*]+)` \\|")
 
 // checkDocuments compares the setting names and the table of values in the documentation with the code. It returns a
@@ -32,7 +33,7 @@ func checkDocuments(_ context.Context, repo repository, f *faults) string {
 			named[match] = true
 		}
 		for _, name := range sorted(named) {
-			// SLUICE_API_SERVICE_HOST is not a setting. Kubernetes sets it, and the text only warns about it.
+			// SLUICE_API_SERVICE_HOST is not a setting. Kubernetes sets it, and the documentation only warns about it.
 			if name != "SLUICE_API_SERVICE_HOST" {
 				repo.settings.check(f, path, name)
 			}
@@ -63,7 +64,8 @@ func checkDocuments(_ context.Context, repo repository, f *faults) string {
 	return fmt.Sprintf("%d values of the chart", len(values))
 }
 
-// freeFormKeys are keys whose contents are up to the user or Kubernetes. The documentation doesn't list the contents.
+// freeFormKeys lists keys whose contents are up to the user or Kubernetes. The documentation doesn't list their
+// contents.
 var freeFormKeys = map[string]bool{"settings": true, "resources": true, "to": true, "from": true}
 
 // leaves returns the paths to all leaves in a values file.

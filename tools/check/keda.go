@@ -9,7 +9,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// scaledObject has the fields of KEDA's ScaledObject that the chart uses; any other fields are reported as faults.
+// scaledObject has the fields of KEDA's ScaledObject that the chart uses; any other field is reported as an error.
 // KEDA's own package would pull in large parts of Kubernetes.
 type scaledObject struct {
 	metav1.TypeMeta   `json:",inline"`

@@ -2,9 +2,9 @@
 // with Helm's packages and decodes the objects strictly. It reads the compose files, the Dockerfile, the NATS
 // configuration, and the alerts and dashboard with the packages of Compose, BuildKit, NATS and Prometheus. It also
 // checks the project's own rules: processes run without privileges, workers get no database credentials, and all
-// settings exist. It prints every fault and exits with 1 if there is one.
+// settings exist. It prints all errors it finds and exits with 1 if there are any.
 //
-// It is a module of its own, to keep its dependencies out of the service.
+// It is a separate module, to keep its dependencies out of the service.
 //
 //	cd tools/check && go run .                  check everything
 //	cd tools/check && go run . -render full     print the chart rendered with ci/full-values.yaml
@@ -96,12 +96,12 @@ func run(ctx context.Context, root string, out io.Writer) error {
 	return nil
 }
 
-// faults collects messages about faults, in order.
+// faults collects the errors found, in order.
 type faults []string
 
 func (f *faults) add(format string, args ...any) { *f = append(*f, fmt.Sprintf(format, args...)) }
 
-// require adds a fault if the condition does not hold.
+// require records an error unless the condition holds.
 func (f *faults) require(holds bool, format string, args ...any) {
 	if !holds {
 		f.add(format, args...)

@@ -22,7 +22,7 @@ func openTestRepository(t *testing.T) repository {
 	return repo
 }
 
-// wantFault fails the test unless a fault contains the text.
+// wantFault fails the test unless one of the errors contains the text.
 func wantFault(t *testing.T, f faults, want string) {
 	t.Helper()
 	for _, fault := range f {

@@ -7,14 +7,15 @@ import (
 	"github.com/docker/go-units"
 )
 
-// Memory for a process itself, in bytes, besides its child processes.
+// Memory in bytes for a process itself, not counting its child processes.
 const ownMemory = 1 << 30
 
 // Memory limit in bytes for recognising a scanned page: pkg/extract/tesseract's maxMemory.
 const scanMemory = 2 << 30
 
-// checkExtractMemory checks that an ingestor's memory limit is high enough even if all its children use their maximum.
-// Otherwise the kernel may kill not just a child but the whole container, with every document in progress.
+// checkExtractMemory checks that an ingestor's memory limit is high enough even if all its children use the maximum
+// they are allowed. Otherwise the kernel may kill not just a child but the whole container, with every document in
+// progress.
 func checkExtractMemory(f *faults, where string, environment map[string]string, limit int64) {
 	children, err := units.FromHumanSize(environment["SLUICE_INGEST_CONCURRENCY"])
 	if err != nil {
@@ -37,12 +38,12 @@ func checkExtractMemory(f *faults, where string, environment map[string]string, 
 	}
 }
 
-// Memory for an api process's page-drawing children, in bytes: pkg/app starts two, each limited to pkg/extract's
-// DrawMemory.
+// Memory in bytes for the children in which an api process renders pages. pkg/app starts two, each limited to
+// pkg/extract's DrawMemory.
 const drawMemory = 2 << 30
 
-// checkDrawMemory checks that an api process's memory limit is high enough even if both page-drawing children use their
-// maximum.
+// checkDrawMemory checks that an api process's memory limit is high enough even if both page-rendering children use the
+// maximum they are allowed.
 func checkDrawMemory(f *faults, where string, limit int64) {
 	if need := int64(drawMemory + ownMemory); limit < need {
 		f.add("%s: drawing pages and the process itself may need %s, and the limit leaves %s", where, units.BytesSize(float64(need)), units.BytesSize(float64(limit)))

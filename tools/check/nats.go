@@ -10,7 +10,7 @@ import (
 )
 
 // checkNATS parses the NATS configurations with the variables from the compose files. The token starts with digits, so
-// a configuration that doesn't quote it would read it as a number. The check finds such configurations too.
+// the check also detects a configuration that fails to quote it and would therefore parse it as a number.
 func checkNATS(_ context.Context, repo repository, f *faults) string {
 	const token = "12e4567890abcdef"
 	for name, value := range map[string]string{

@@ -7,7 +7,7 @@ import (
 	networkingv1 "k8s.io/api/networking/v1"
 )
 
-// clusterNetworks are addresses inside a cluster, which the crawler must not reach: pods and services, nodes, and cloud
+// clusterNetworks holds addresses inside a cluster that the crawler must not reach: pods and services, nodes, and cloud
 // providers' metadata services.
 var clusterNetworks = []netip.Prefix{
 	netip.MustParsePrefix("10.0.0.0/8"), netip.MustParsePrefix("172.16.0.0/12"), netip.MustParsePrefix("192.168.0.0/16"),

@@ -14,7 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 )
 
-// checkRelease checks references between objects of a release.
+// checkRelease checks references between a release's objects.
 func checkRelease(r *rendered, repo repository, f *faults) {
 	seen := map[string]bool{}
 	for _, o := range r.objects {

@@ -38,7 +38,7 @@ func (s settings) check(f *faults, where, name string) {
 }
 
 // isOffered reports whether the chart and the compose files must have a field for a setting, so that users don't have
-// to add it. All settings for models and rerankers need one. Tuning parameters keep their defaults or go into the
+// to add one. All settings for models and rerankers need one. Tuning parameters keep their defaults or go into the
 // chart's free-form settings.
 func isOffered(name string) bool {
 	return name == "SLUICE_CHAT_MODEL" || name == "SLUICE_CHAT_FALLBACK" || strings.HasPrefix(name, "OPENAI_") || strings.HasPrefix(name, "AZURE_OPENAI_") ||
@@ -53,10 +53,10 @@ func isQuerySetting(name string) bool {
 // isModelSetting reports whether a setting is for models or Milvus. Crawlers ignore such settings.
 func isModelSetting(name string) bool { return isOffered(name) || strings.HasPrefix(name, "MILVUS_") }
 
-// databaseSecrets are only for api processes, because workers read untrusted files.
+// databaseSecrets are reserved for api processes, because workers read untrusted files.
 var databaseSecrets = []string{"DATABASE_URL", "SLUICE_API_KEY"}
 
-// isSecret reports whether a setting is secret. It judges by the name, because the table of settings doesn't say.
+// isSecret reports whether a setting is secret. It goes by the name, because the settings table doesn't say.
 func isSecret(name string) bool {
 	return name == "DATABASE_URL" || name == "SLUICE_SECRET_KEY" || name == "SLUICE_ADMIN_KEY" || name == "SLUICE_CRAWL_PROXY" || strings.HasSuffix(name, "_API_KEY") || strings.HasSuffix(name, "_TOKEN") || strings.HasSuffix(name, "_PASSWORD")
 }
@@ -72,8 +72,8 @@ var (
 	consumer   = regexp.MustCompile(`func ConsumerOf\(.*return "([a-z-]+)" \+ string\(`)
 )
 
-// readWorkerNames reads the names from the jobs package's source code. An autoscaler with a wrong name would never
-// scale.
+// readWorkerNames reads the names from the jobs package's source code. An autoscaler with an incorrect name would never
+// scale anything.
 func readWorkerNames(path string) (workerNames, error) {
 	text, err := os.ReadFile(path)
 	if err != nil {

@@ -64,7 +64,7 @@ func (r *run) waitQuiet(ctx context.Context, t *tenant) error {
 	}
 }
 
-// ask repeats a read until there is an answer.
+// ask retries a read until there is an answer.
 func ask[T any](ctx context.Context, t *tenant, do func(context.Context, *client.Client) (T, error)) (got T, err error) {
 	_, err = t.settle(ctx, rand.New(rand.NewPCG(0, uint64(time.Now().UnixNano()))), func(ctx context.Context, c *client.Client) (err error) {
 		got, err = do(ctx, c)

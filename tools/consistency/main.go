@@ -1,5 +1,5 @@
 // Command consistency checks a fleet while faults are injected. Workers in several workspaces write, update, delete and
-// query documents over the REST API and compare every answer with the document's history. At the end, the command
+// query documents over the REST API and compare every answer with the document's history. At the end, the command also
 // compares the complete content. Nothing may be lost, duplicated, mixed, resurrected or leaked.
 //
 //	consistency [flags]                            start a fleet on this machine and inject faults
@@ -32,7 +32,7 @@ func main() {
 	bench.Main("consistency", runCommand)
 }
 
-// settings are the flags.
+// settings holds the command's flags.
 type settings struct {
 	duration                 time.Duration
 	seed                     uint64
@@ -190,7 +190,7 @@ func (s settings) checkLocal(ctx context.Context, out io.Writer) (r *run, err er
 	return r, s.check(ctx, r, chosen(faults, s.faults), f)
 }
 
-// chosen returns the faults with a name that contains one of `parts`, or all of them if `parts` is empty.
+// chosen returns the faults whose names contain one of `parts`, or all of them if `parts` is empty.
 func chosen(faults []fleet.Fault, parts []string) []fleet.Fault {
 	if len(parts) == 0 {
 		return faults
@@ -241,7 +241,7 @@ func (s settings) check(ctx context.Context, r *run, faults []fleet.Fault, f *fl
 	return nil
 }
 
-// lockedWriter serialises the workers' and faults' lines.
+// lockedWriter serialises the lines written by the workers and the fault injection.
 type lockedWriter struct {
 	mu  sync.Mutex
 	out io.Writer

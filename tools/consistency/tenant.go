@@ -117,14 +117,14 @@ func (t *tenant) all() []*model.Document {
 	return append([]*model.Document(nil), t.documents...)
 }
 
-// settleOnce repeats a POST until there is a final answer or the context is done. The Idempotency-Key stays the same,
+// settleOnce retries a POST until there is a final answer or the context is done. The Idempotency-Key stays the same,
 // so the POST takes effect only once.
 func (t *tenant) settleOnce(ctx context.Context, random *rand.Rand, do func(context.Context, *client.Client) error) error {
 	_, err := t.settle(client.WithIdempotencyKey(ctx, uuid.NewString()), random, do)
 	return err
 }
 
-// settle repeats a request, cycling through the api processes, until there is a final answer or the context is done. It
+// settle retries a request, cycling through the api processes, until there is a final answer or the context is done. It
 // returns how many failed attempts may have had an effect.
 func (t *tenant) settle(ctx context.Context, random *rand.Rand, do func(context.Context, *client.Client) error) (tried int, err error) {
 	first := random.IntN(len(t.clients))

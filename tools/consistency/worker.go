@@ -126,7 +126,7 @@ func contains(batch []write, d *model.Document) bool {
 	return false
 }
 
-// finish records the outcome of a write that was repeated until there was an answer or the run ended.
+// finish records the outcome of a write that was retried until there was an answer or the run ended.
 func (w *worker) finish(one write, id string, err error) {
 	now := w.now()
 	switch {
@@ -184,7 +184,7 @@ func (w *worker) deleteOne(ctx context.Context) {
 	w.count("deletions", 1)
 }
 
-// uploadOne uploads a file as a new document, which must exist only once however often the request is repeated.
+// uploadOne uploads a file as a new document, which must exist only once no matter how often the request is retried.
 func (w *worker) uploadOne(ctx context.Context) {
 	d := w.tenant.add(w.random.IntN(len(w.tenant.stores)))
 	if len(w.own) < 2*ownDocuments {

@@ -15,8 +15,8 @@ var questions = []string{
 	"The Nimbus Logger shows error code E-23. What should I do?",
 }
 
-// ask sends every question to the datastore, for fragments, and to an agent, which streams an answer. It returns the
-// URL of the console page with the last answer.
+// ask sends every question to the datastore, to get fragments, and to an agent, to stream an answer. It returns the URL
+// of the console page with the last answer.
 func (l *library) ask(ctx context.Context) (answer string, err error) {
 	agent, err := l.CreateAgent(ctx, client.AgentCreate{Name: "Support agent", DatastoreIds: &[]string{l.storeID}})
 	if err != nil {

@@ -23,7 +23,7 @@ var scannedNote = paper.Page{
 	},
 }
 
-// Only the scanned note answers scanQuestion. The right answer contains scanAnswer.
+// Only the scanned note answers scanQuestion. The correct answer contains scanAnswer.
 const (
 	scanQuestion = "What is the order number of the new valve in the boiler house?"
 	scanAnswer   = "4711"

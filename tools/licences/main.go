@@ -1,4 +1,4 @@
-// Command licences writes a Markdown list of the licences of all modules in the programs, according to the modules' own
+// Command licences writes a Markdown list of the licences of all modules in the programs, as stated in the modules' own
 // files. It fails if a module has no known licence, or one whose terms would extend to the whole program.
 //
 //	go run ./tools/licences docs/licences.md
@@ -56,13 +56,13 @@ type module struct {
 	dir           string // directory with its files
 }
 
-// programs are the packages whose modules to list.
+// programs is the pattern for the packages whose modules are listed.
 const programs = "github.com/sluice/sluice/cmd/..."
 
-// tags are the Makefile's build tags.
+// tags holds the Makefile's build tags.
 const tags = "nomsgpack,grpcnotrace"
 
-// models are packages in this project with other people's work. Their directories have notices.
+// models lists packages in this project that contain other people's work. Their directories have notices.
 var models = []string{"github.com/sluice/sluice/pkg/embed/minilm", "github.com/sluice/sluice/pkg/embed/static"}
 
 // list returns the modules in the programs, and the packages in `models` as if they were modules.
@@ -159,8 +159,8 @@ func texts(modules []module) ([]byte, error) {
 	return b.Bytes(), nil
 }
 
-// declaredLicences are licences that aren't in a licence file here: some modules have theirs only in their repository's
-// root directory, and models name theirs only in a notice.
+// declaredLicences lists licences that aren't in a licence file here: some modules have theirs only in their
+// repository's root directory, and models name theirs only in a notice.
 var declaredLicences = map[string]string{
 	"github.com/milvus-io/milvus-proto/go-api/v2": "Apache-2.0",
 	"github.com/sluice/sluice/pkg/embed/minilm":   "Apache-2.0",

@@ -62,7 +62,8 @@ func execute(ctx context.Context, command []string, stdout, stderr io.Writer) (e
 	cmd := exec.CommandContext(ctx, command[0], command[1:]...)
 	cmd.Env = append(os.Environ(), engines.EnvBroker+"="+socket, engines.EnvRequireChromium+"=1")
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, stdout, stderr
-	// Pass signals on to the command. Ctrl-C in a terminal reaches it anyway, but a signal to this process alone doesn't.
+	// Pass signals on to the command. Ctrl-C in a terminal reaches it anyway, but a signal sent only to this process
+	// doesn't.
 	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) }
 	cmd.WaitDelay = 30 * time.Second
 	return cmd.Run()

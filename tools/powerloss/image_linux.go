@@ -24,7 +24,7 @@ const (
 	minAgain, maxAgain = 20 * time.Millisecond, 1500 * time.Millisecond
 )
 
-// image is a disk as it is after a power cut, and the documents that must be on it.
+// image is the state of a disk after a power cut, along with the documents that must be on it.
 type image struct {
 	cut
 	disk     *disk.Disk
@@ -34,7 +34,7 @@ type image struct {
 	began    time.Time
 }
 
-// take cuts the power and returns an image with the data that survives on the disk.
+// take cuts the power and returns an image with the data that survived on the disk.
 func (r *runner) take(ctx context.Context, d *disk.Disk, ledger *load.Ledger, c cut) *image {
 	i := &image{cut: c, random: rand.New(rand.NewPCG(c.seed, 1)), began: time.Now()}
 	at := func() { i.expected = ledger.Expected() }

@@ -23,7 +23,7 @@ import (
 // partVariable selects the part of the command that a child process runs.
 const partVariable = "POWERLOSS_PART"
 
-// Parts of the command that run in processes of their own.
+// Parts of the command that run in separate processes.
 const (
 	partInside = "inside" // everything, in new namespaces
 	partStored = "stored" // compares a data directory with itself; see stored
@@ -32,7 +32,7 @@ const (
 // How long the processes may take to remove their mounts after a signal.
 const stopTimeout = time.Minute
 
-// flags are the command's arguments.
+// flags holds the command's flags.
 type flags struct {
 	program string
 	images  int
@@ -161,7 +161,7 @@ func inside(ctx context.Context, f flags, out io.Writer) (err error) {
 	return nil
 }
 
-// stored runs a comparison and prints its findings as JSON. The comparison needs a process of its own, because the
+// stored runs a comparison and prints its findings as JSON. The comparison needs a separate process, because the
 // process that serves a disk must not wait for that disk.
 func stored(ctx context.Context, args []string, out io.Writer) error {
 	var comparison check.Comparison

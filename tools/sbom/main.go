@@ -139,7 +139,7 @@ func read(name string) ([]program, error) {
 	}
 }
 
-// The parts of CycloneDX 1.6 that this program uses: https://cyclonedx.org/docs/1.6/json.
+// The parts of CycloneDX 1.6 used by this program: https://cyclonedx.org/docs/1.6/json.
 type bom struct {
 	Format       string       `json:"bomFormat"`
 	SpecVersion  string       `json:"specVersion"`

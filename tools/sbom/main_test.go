@@ -12,7 +12,7 @@ import (
 	"testing"
 )
 
-// pack puts this test binary, which is a Go program, and a text into each kind of archive.
+// pack puts this test binary, which is a Go program, and a text file into each kind of archive.
 func pack(t *testing.T) (tarball, zipped string, program []byte) {
 	t.Helper()
 	self, err := os.Executable()

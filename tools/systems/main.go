@@ -29,7 +29,7 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// systems are the targets in deployments/release/goreleaser.yaml.
+// systems lists the targets in deployments/release/goreleaser.yaml.
 var systems = []string{"linux/amd64", "linux/arm64", "darwin/amd64", "darwin/arm64", "windows/amd64", "windows/arm64"}
 
 const (
@@ -73,7 +73,7 @@ func run(ctx context.Context, wanted []string, out io.Writer) error {
 	return errors.Join(append(failed, working.Wait())...)
 }
 
-// listed is a package from go list.
+// listed is a package listed by go list.
 type listed struct {
 	ImportPath, Dir, Name string
 	GoFiles               []string

@@ -1,5 +1,5 @@
 // Command bleve fills and searches a Bleve index for benchpeers: bleve fill|ask <workload folder> <seconds per figure>
-// <idle seconds>. The last line of its output is JSON, in the same format as peers.py's. It is a module of its own to
+// <idle seconds>. The last line of its output is JSON, in the same format as peers.py's. It is a separate module, to
 // keep its dependencies out of Sluice.
 package main
 

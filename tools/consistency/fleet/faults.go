@@ -26,7 +26,7 @@ type Fault struct {
 }
 
 // Longest times between strike and heal. Another process may take over a paused ingestor's jobs after 30 seconds and a
-// paused api process's requests after 10 seconds, so the pauses are longer than that.
+// paused api process's requests after 10 seconds, so processes are paused for longer than that.
 const (
 	downTime      = 5 * time.Second
 	engineDown    = 3 * time.Second
@@ -207,8 +207,8 @@ const (
 	oneTogether = 3
 )
 
-// Disturb injects faults, each equally often, until the context is done. It then repairs everything and returns how
-// often it injected each fault.
+// Disturb injects every fault equally often, in random order, until the context is done. It then repairs everything and
+// returns how often it injected each fault.
 func Disturb(ctx context.Context, faults []Fault, random *rand.Rand, out io.Writer, began time.Time) (map[string]int, error) {
 	strikes := map[string]int{}
 	var turn []int

@@ -21,7 +21,7 @@ import (
 	"github.com/sluice/sluice/tools/local/engines"
 )
 
-// Options are Start's options.
+// Options configures a fleet.
 type Options struct {
 	Program   string // path to the service's program
 	Dir       string // for the processes' data; must exist
@@ -47,7 +47,7 @@ type Fleet struct {
 	damaged   int // the NATS server that gets damaged files; always the same
 }
 
-// link is a process's connection to a server, by way of a proxy that can fail.
+// link is a process's connection to a server through a proxy that can be made to fail.
 type link struct {
 	process, server string
 	proxy           *faultproxy.Proxy

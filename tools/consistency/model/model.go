@@ -244,7 +244,7 @@ func (d *Document) history() string {
 	return b.String()
 }
 
-// violation describes an impossible observation.
+// violation returns a Violation that describes an impossible observation.
 func (d *Document) violation(kind Kind, in Interval, format string, args ...any) error {
 	what := fmt.Sprintf(format, args...)
 	d.note(in.To, "VIOLATION %s: %s", kind, what)

@@ -104,7 +104,7 @@ func (d *Document) Accepted(version int, searchable bool, in Interval, how strin
 	return nil
 }
 
-// Missing checks a read that found no datasource of the document.
+// Missing checks a read that found no datasource for the document.
 func (d *Document) Missing(in Interval, how string) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()

@@ -10,13 +10,13 @@ import (
 	"strings"
 )
 
-// Tag identifies a document in its own text: every sentence contains the tag and the version. So a fragment tells which
-// document and version it is from, whatever the service says.
+// Tag identifies a document in its own text: every sentence contains the tag and the version. So a fragment shows which
+// document and version it is from, regardless of what the service says.
 type Tag struct {
 	Tenant, Store, Number int
 }
 
-// String returns the tag as it appears in texts. It is also the document's custom id.
+// String returns the tag as it appears in documents' text. It is also the document's custom id.
 func (t Tag) String() string { return fmt.Sprintf("t%dd%dk%06d", t.Tenant, t.Store, t.Number) }
 
 // Maximum number of sentences in a text: about 6 chunks.
@@ -59,7 +59,7 @@ func Sentence(tag Tag, version int) string {
 
 var mark = regexp.MustCompile(`t(\d{1,4})d(\d{1,4})k(\d{6}) version v(\d{1,9})\b`)
 
-// Errors of Identify.
+// Errors returned by Identify.
 var (
 	ErrForeign = errors.New("the text was never written")
 	ErrMixed   = errors.New("the text mixes several versions or documents")

@@ -28,7 +28,7 @@ func Main(name string, run func(ctx context.Context, args []string, out, errs io
 	}
 }
 
-// Flags are a program's flags.
+// Flags holds a program's flags.
 type Flags struct {
 	*flag.FlagSet
 	paths []*string
@@ -41,10 +41,10 @@ func NewFlags(name string, errs io.Writer) *Flags {
 	return f
 }
 
-// Program adds the -api flag, the path to the service's program.
+// Program adds the -api flag, which is the path to the service's program.
 func (f *Flags) Program(p *string) { f.StringVar(p, "api", "bin/sluice", "the service's program") }
 
-// Write adds the -write flag: the document in which Publish replaces a section of figures.
+// Write adds the -write flag, which is the path to the document in which Publish replaces a section of figures.
 func (f *Flags) Write(p *string) {
 	f.StringVar(p, "write", "", "a Markdown file whose section of figures is replaced")
 }

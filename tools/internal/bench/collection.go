@@ -23,8 +23,8 @@ type Collection struct {
 	Relevant  eval.Judgements
 }
 
-// Collections returns the names of the wanted collections in a folder, in the order of `wanted`. If `wanted` is empty,
-// it returns all of them, smallest first.
+// Collections returns the names of the requested collections in a folder, in the order of `wanted`. If `wanted` is
+// empty, it returns all of them, smallest first.
 func Collections(folder string, wanted []string) ([]string, error) {
 	entries, err := os.ReadDir(folder)
 	if err != nil {

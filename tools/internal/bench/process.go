@@ -15,8 +15,8 @@ func ProcessorTime(pid int) (time.Duration, error) {
 	if err != nil {
 		return 0, fmt.Errorf("reading the CPU time of a process: %w", err)
 	}
-	// The process name may contain any character and ends at the last closing bracket. utime and stime are the 12th and
-	// 13th fields after it (proc(5)).
+	// The process name may contain any character and ends at the last closing parenthesis. utime and stime are the 12th
+	// and 13th fields after it (proc(5)).
 	fields := strings.Fields(string(stat[strings.LastIndexByte(string(stat), ')')+1:]))
 	var ticks int64
 	for _, field := range fields[11:13] {

@@ -34,7 +34,7 @@ type Service struct {
 	used   time.Duration
 }
 
-// Options says how to start a service.
+// Options configures a service.
 type Options struct {
 	Program string   // path to the service's program
 	Dir     string   // data directory

@@ -17,7 +17,7 @@ func Publish(out io.Writer, path, target, text string) error {
 	return Replace(path, target, text)
 }
 
-// end marks the end of a section of figures.
+// end is the marker after a section of figures.
 const end = "<!-- end of figures -->"
 
 // Replace replaces a make target's section in a file: the text between <!-- figures of make TARGET --> and <!-- end of

@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// Number of contracts, and how many of them have many statements of work.
+// Number of contracts, and number of contracts with many statements of work.
 const (
 	contracts     = 36
 	longContracts = 6

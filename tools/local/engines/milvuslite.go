@@ -36,7 +36,7 @@ func StartMilvusLite(ctx context.Context, dir string, o MilvusLiteOptions) (*Mil
 	addr := loopback(port)
 	s := spec{
 		Args: []string{filepath.Join(lib, "milvus"), filepath.Join(dir, "lite.db"), addr, "ERROR"},
-		// The wheel brings copies of parts of the C library. Only the server may load them, so only the server gets this
+		// The wheel bundles copies of parts of the C library. Only the server may load them, so only the server gets this
 		// library path.
 		Env: []string{"PATH=" + os.Getenv("PATH"), "HOME=" + dir, "TMPDIR=" + dir, "GLOG_log_dir=" + dir, "LD_LIBRARY_PATH=" + lib},
 		Dir: dir, Log: filepath.Join(dir, "server.log"),

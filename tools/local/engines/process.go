@@ -41,8 +41,8 @@ func (p *Process) start(ctx context.Context) error {
 // not running.
 func (p *Process) Kill() error { return p.end(commandKill) }
 
-// Stop stops the engine in the fastest orderly way and waits until all its processes have exited. It kills Milvus and
-// Milvus Lite, because their orderly shutdown takes over a minute or never ends. It does nothing if the engine is not
+// Stop stops the engine with its fastest clean shutdown and waits until all its processes have exited. It kills Milvus
+// and Milvus Lite, because their clean shutdown takes over a minute or never ends. It does nothing if the engine is not
 // running.
 func (p *Process) Stop() error { return p.end(commandStop) }
 

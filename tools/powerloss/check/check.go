@@ -200,7 +200,7 @@ func (k *checker) original(ctx context.Context, id string) (string, error) {
 	return string(b), err
 }
 
-// faultOfChunks describes the first fault in a version's chunks, or returns "".
+// faultOfChunks describes the first problem with a version's chunks, or returns "".
 func faultOfChunks(n load.Name, version int, chunks []string, want int) string {
 	content := n.Content(version)
 	if len(chunks) != want || want == 0 {
@@ -224,8 +224,8 @@ func faultOfChunks(n load.Name, version int, chunks []string, want int) string {
 	return ""
 }
 
-// search queries a sample of existing versions, which must be found, and one of replaced or deleted versions, which
-// must not.
+// search queries a sample of existing versions, which must be found, and a sample of replaced or deleted versions,
+// which must not be found.
 func (k *checker) search(ctx context.Context) error {
 	var exist, old []string // words
 	owner := map[string]load.Expectation{}

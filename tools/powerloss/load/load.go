@@ -1,5 +1,5 @@
 // Package load writes, updates and deletes documents over the REST API and records which of these changes were
-// acknowledged. Every document's content follows from its name and version, so that it can be checked later.
+// acknowledged. A document's name and version determine its content, so that it can be checked later.
 package load
 
 import (
@@ -153,7 +153,7 @@ func (w *worker) upload(ctx context.Context) error {
 	}, c)
 }
 
-// update replaces a random text's content. Files can't be updated, so it leaves them alone.
+// update replaces the content of a random text. It ignores files, because they can't be updated.
 func (w *worker) update(ctx context.Context) error {
 	c := w.take(&w.exist)
 	if c.name.IsFile {
