@@ -32,8 +32,8 @@ type cached struct {
 
 var _ Embedder = (*Cache)(nil)
 
-// Cached returns a Cache in front of next. It holds the vectors of up to limit queries, and of at least one. An entry
-// takes about 200 bytes in addition to its vector.
+// Cached returns a Cache in front of next. It holds the vectors of up to limit queries, but always at least one. An
+// entry takes about 200 bytes in addition to its vector.
 func Cached(next Embedder, limit int) *Cache {
 	return &Cache{next: next, limit: max(limit, 1), recent: list.New(), entries: make(map[cacheKey]*list.Element)}
 }

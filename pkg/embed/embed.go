@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// Purpose is what a text is embedded for. Some models treat queries and passages differently.
+// Purpose says what a text is embedded for. Some models treat queries and passages differently.
 type Purpose int
 
 // Purposes for embedding texts.
@@ -23,15 +23,15 @@ type Model struct {
 	Dimensions int
 }
 
-// shortenable lists parts of the names of models with Matryoshka embeddings, whose vectors can be truncated to their
-// first dimensions.
+// shortenable lists substrings in the names of models with Matryoshka embeddings, whose vectors can be truncated to
+// their first dimensions.
 var shortenable = []string{
 	"text-embedding-3-", "embeddinggemma", "qwen3-embedding", "mxbai-embed-large", "mxbai-embed-2d", "nomic-embed-text-v1.5", "nomic-embed-text-v2",
 	"snowflake-arctic-embed2", "snowflake-arctic-embed-m-v1.5", "snowflake-arctic-embed-m-v2", "snowflake-arctic-embed-l-v2", "jina-embeddings-v3", "jina-embeddings-v4",
 }
 
-// CanShorten reports whether the model's vectors can be truncated to their first dimensions and rescaled to unit
-// length, judging by its name.
+// CanShorten reports whether, judging by the model's name, its vectors can be truncated to their first dimensions and
+// rescaled to unit length.
 func CanShorten(m Model) bool {
 	id := strings.ToLower(m.ID)
 	return slices.ContainsFunc(shortenable, func(name string) bool { return strings.Contains(id, name) })
@@ -47,7 +47,7 @@ type Embedder interface {
 }
 
 // Coverage returns the fraction of the text, from 0 to 1, that consists of words known to the model. It calls the
-// Coverage method of e or of the first embedder it wraps that has one, and otherwise returns 1.
+// Coverage method of e or of the first embedder wrapped by e that has one. If there is none, it returns 1.
 func Coverage(e Embedder, text string) float64 {
 	if covered, ok := find[interface{ Coverage(text string) float64 }](e); ok {
 		return covered.Coverage(text)
@@ -56,7 +56,7 @@ func Coverage(e Embedder, text string) float64 {
 }
 
 // IsCached reports whether a query's vector is available without waiting, for example from a Cache. It calls the
-// IsCached method of e or of the first embedder it wraps that has one, and otherwise returns false.
+// IsCached method of e or of the first embedder wrapped by e that has one. If there is none, it returns false.
 func IsCached(e Embedder, query string) bool {
 	cached, ok := find[interface{ IsCached(query string) bool }](e)
 	return ok && cached.IsCached(query)

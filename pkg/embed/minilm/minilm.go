@@ -15,14 +15,14 @@ import (
 	"github.com/sluice/sluice/pkg/embed/transformer"
 )
 
-// The model's ID and dimensions. Datastores store them, so another conversion needs a new ID.
+// The model's ID and dimensions. Both are stored in datastores, so a model converted differently needs a new ID.
 const (
 	ID         = "builtin-minilm"
 	Dimensions = 384
 )
 
-// The model's files, for package transformer. The weights are not copied: they stay in the executable's mapped pages,
-// which the system reads on demand and may drop at any time.
+// The model's files, for package transformer. The weights are not copied: they stay in the executable's memory-mapped
+// pages, which the operating system reads on demand and may drop at any time.
 var (
 	//go:embed model/config.json
 	config string

@@ -15,7 +15,7 @@ type batch struct {
 }
 
 // batches splits the texts, in order, into batches within the limits on texts and tokens. It adds the purpose's prefix
-// to each text, truncates the result to MaxInputTokens, and leaves out blank texts.
+// to each text, truncates the result to MaxInputTokens, and omits blank texts.
 func (e *Embedder) batches(texts []string, purpose embed.Purpose) []batch {
 	prefix := e.config.PassagePrefix
 	if purpose == embed.Query {
@@ -43,12 +43,12 @@ func (e *Embedder) batches(texts []string, purpose embed.Purpose) []batch {
 	return all
 }
 
-// Cautious estimate of the ASCII characters per token: English prose usually has 4 and source code 3. Every non-ASCII
-// character counts as one token, which is correct for Chinese and too many for other scripts.
+// Conservative estimate of the ASCII characters per token: English prose usually has 4 and source code 3. Every
+// non-ASCII character counts as one token, which is correct for Chinese and an overestimate for other scripts.
 const asciiPerToken = 3
 
-// truncate returns the longest prefix of the text with an estimated number of at most limit tokens. It also returns the
-// prefix's estimated number of tokens, rounded up.
+// truncate returns the longest prefix of the text that is estimated to have at most limit tokens, and the prefix's
+// estimated number of tokens, rounded up.
 func truncate(text string, limit int) (string, int) {
 	thirds := 0
 	for i, r := range text {

@@ -65,7 +65,8 @@ func numbersOf(data []byte) ([]float32, bool) {
 }
 
 // decode returns the response's vectors, scaled to unit length, in the request's order. It fails unless there are
-// exactly want vectors with distinct indexes, equal lengths from 1 to maxDimensions, and finite numbers.
+// exactly want vectors, which must have distinct indexes, the same length from 1 to maxDimensions, and only finite
+// numbers.
 func decode(body []byte, want int) ([][]float32, error) {
 	var answer struct {
 		Data []struct {

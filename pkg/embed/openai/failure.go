@@ -49,8 +49,8 @@ func kindOf(status int) embed.Kind {
 	return embed.Permanent
 }
 
-// classify turns an error from send into an *embed.Error. Errors from responseError are returned unchanged. If the
-// caller cancelled ctx, the error says so. A response that is too large is permanent. Anything else means that the
+// classify turns an error from send into an *embed.Error. It returns errors from responseError unchanged. If the caller
+// cancelled ctx, the error says so. If the response is too large, the error is permanent. Anything else means that the
 // connection failed, broke or timed out.
 func (e *Embedder) classify(ctx context.Context, err error) error {
 	if failure, ok := errors.AsType[*embed.Error](err); ok {
@@ -94,7 +94,7 @@ func messageOf(body []byte) string {
 	return strings.TrimSpace(string(body))
 }
 
-// redact truncates a message and removes the API key, because some servers repeat it.
+// redact truncates a message and removes the API key, because some servers quote the key in their messages.
 func (e *Embedder) redact(message string) string {
 	if e.config.APIKey != "" {
 		message = strings.ReplaceAll(message, e.config.APIKey, "[key]")

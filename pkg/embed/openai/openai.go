@@ -34,9 +34,9 @@ type Config struct {
 	// rejected. Dimensions is part of the model's ID, because vectors of different lengths can't be compared.
 	Dimensions int
 
-	// Known is the vector length in earlier responses, or 0 if unknown. Model returns it until the first response. It
-	// is not sent to the server. If the server returns a different length, the model has changed, and the response is
-	// rejected.
+	// Known is the vector length in earlier responses, or 0 if unknown. Model returns it until the first response
+	// arrives. It is not sent to the server. If the server returns a different length, the model has changed, and the
+	// response is rejected.
 	Known int
 
 	// QueryPrefix and PassagePrefix are prepended to queries and passages, for models trained with prefixes such as
@@ -44,8 +44,8 @@ type Config struct {
 	// it can't be compared.
 	QueryPrefix, PassagePrefix string
 
-	// Base64 requests vectors in base64, which takes a third of the space of JSON numbers but isn't supported by every
-	// server. Servers may respond in either form, whatever is requested.
+	// Base64 requests vectors in base64, which takes up a third of the space of JSON numbers but isn't supported by
+	// every server. Servers may respond in either format, whichever is requested.
 	Base64 bool
 
 	MaxInputTokens int           // maximum number of tokens per text, by a cautious estimate; longer texts are truncated; default 8,000
@@ -160,7 +160,7 @@ func (e *Embedder) Discover(ctx context.Context) error {
 	return err
 }
 
-// Embed implements embed.Embedder. Blank texts are not sent, because servers reject them, and get zero vectors. The
+// Embed implements embed.Embedder. Blank texts are not sent, because servers reject them; their vectors are zero. The
 // error is an *embed.Error or ctx's error.
 func (e *Embedder) Embed(ctx context.Context, texts []string, purpose embed.Purpose) ([][]float32, error) {
 	vectors := make([][]float32, len(texts))

@@ -12,7 +12,7 @@ import (
 	"github.com/sluice/sluice/pkg/embed"
 )
 
-// sameDirection requires that vector has the same direction as the server's vector for the text, and unit length.
+// sameDirection requires that the vector has unit length and the same direction as the server's vector for the text.
 func sameDirection(t *testing.T, vector []float32, text string) {
 	t.Helper()
 	want := vectorOf(text)

@@ -55,7 +55,8 @@ func (e *Embedder) retry(ctx context.Context, texts []string, purpose embed.Purp
 		if err == nil || !errors.As(err, &failure) || failure.Kind == embed.Permanent || attempt == e.config.MaxAttempts {
 			return vectors, err
 		}
-		// Randomise the wait (wait/2 to wait), so that workers that failed together don't retry together.
+		// Randomise the wait (wait/2 to wait), so that workers that failed at the same time don't retry at the same
+		// time.
 		pause := max(wait/2+rand.N(wait/2+1), failure.RetryAfter)
 		if deadline, ok := ctx.Deadline(); ok && time.Until(deadline) <= pause {
 			return nil, err
@@ -127,7 +128,8 @@ func (e *Embedder) send(ctx context.Context, texts []string, dimensions int) ([]
 	return bounded.ReadAll(response.Body, maxResponse)
 }
 
-// checkDimensions checks that the vectors have the model's known length. The first response determines that length.
+// checkDimensions checks that the vectors have the model's known length. If the length is unknown, the first response
+// determines it.
 func (e *Embedder) checkDimensions(vectors [][]float32) error {
 	got := int64(len(vectors[0]))
 	e.dimensions.CompareAndSwap(0, got)

@@ -78,12 +78,13 @@ func (s *server) texts() []string {
 	return all
 }
 
-// vectorOf returns a text's vector. It isn't of unit length, so that tests notice a client that does not normalise it.
+// vectorOf returns a text's vector. The vector isn't of unit length, so that tests detect a client that does not
+// normalise it.
 func vectorOf(text string) []float32 {
 	return []float32{3 * float32(math.Cos(float64(len(text)))), 3 * float32(math.Sin(float64(len(text)))), 0}
 }
 
-// writeVectors responds like OpenAI but in reverse order, so that tests notice a client that ignores the index.
+// writeVectors responds like OpenAI but in reverse order, so that tests detect a client that ignores the index.
 func writeVectors(w http.ResponseWriter, body wireRequest) {
 	data := make([]map[string]any, 0, len(body.Input))
 	for i := len(body.Input) - 1; i >= 0; i-- {
@@ -124,7 +125,7 @@ func (p *pauses) pause(ctx context.Context, d time.Duration) error {
 	return ctx.Err()
 }
 
-// newEmbedder returns an embedder for the server that records its pauses instead of making them.
+// newEmbedder returns an embedder for the server. Instead of pausing between attempts, it records the pauses.
 func newEmbedder(t *testing.T, s *server, change func(*Config)) (*Embedder, *pauses) {
 	t.Helper()
 	transport := http.DefaultTransport.(*http.Transport).Clone()

@@ -26,7 +26,7 @@ type download struct {
 // permanentError is an error that retries cannot fix.
 type permanentError struct{ error }
 
-// run fetches the file, or whatever is missing on disk. Errors say what is wrong and what to do.
+// run fetches the file or, if part of it is on disk, the rest. Errors say what is wrong and what to do.
 func (d *download) run(ctx context.Context) error {
 	if err := os.MkdirAll(filepath.Dir(d.path), 0o700); err != nil {
 		return fmt.Errorf("creating its directory: %w", err)

@@ -12,7 +12,7 @@ import (
 	"slices"
 )
 
-// Kind says what a model is for.
+// Kind says what a model is used for.
 type Kind string
 
 // Kinds of models.
@@ -104,7 +104,7 @@ func Known() []Model {
 	}}
 }
 
-// prompts returns config_sentence_transformers.json with the query and passage prefixes in content. It is for models
+// prompts returns a config_sentence_transformers.json that contains the query and passage prefixes. It is for models
 // published without that file.
 func prompts(content string) File {
 	sum := sha256.Sum256([]byte(content))

@@ -1,5 +1,5 @@
-// Package pull downloads embedding models and rerankers from Hugging Face or a mirror. It knows a fixed set of models
-// and pins the size and digest of each of their files.
+// Package pull downloads embedding models and rerankers from Hugging Face or a mirror. It supports a fixed set of
+// models and pins the size and digest of each of their files.
 package pull
 
 import (
@@ -34,14 +34,15 @@ const (
 
 // Config says where to get models and where to store them. Zero fields get defaults, except Dir, which is required.
 type Config struct {
-	// Base is the address of Hugging Face or a mirror with the same paths; default DefaultBase. Wherever files come
-	// from, only those with the pinned size and digest are kept.
+	// Base is the address of Hugging Face or a mirror with the same paths; default DefaultBase. Regardless of the
+	// source, only files with the pinned size and digest are kept.
 	Base string
 
 	// Dir is the directory for the models, each in a subdirectory with its name. It is created if necessary.
 	Dir string
 
-	// Attempts is the maximum number of attempts per file; default 8. Each resumes where the previous one stopped.
+	// Attempts is the maximum number of attempts per file; default 8. Each attempt resumes where the previous one
+	// stopped.
 	Attempts int
 
 	// Stall is how long an attempt waits for data before it fails; default 30 s.
@@ -86,8 +87,8 @@ func checkRedirect(request *http.Request, via []*http.Request) error {
 }
 
 // Pull downloads a model and returns its directory, which gets its final name only once the model is complete.
-// Interrupted downloads are resumed. If the model already exists, Pull only verifies it and returns an error that names
-// any file that differs from the published one.
+// Interrupted downloads are resumed. If the model already exists, Pull only verifies it and returns an error naming any
+// file that differs from the published one.
 func Pull(ctx context.Context, c Config, m Model) (directory string, err error) {
 	c = c.withDefaults()
 	if base, err := url.Parse(c.Base); err != nil || base.Host == "" || base.Scheme != "http" && base.Scheme != "https" {

@@ -17,8 +17,8 @@ import (
 //	vectors:     entries × dimensions × int8; multiplied by scale, the trained vectors
 //	vocabulary:  entries lines
 //
-// The vectors are not copied to the heap. They stay in the executable's mapped pages, which the system reads on demand
-// and may drop at any time.
+// The vectors are not copied to the heap. They stay in the executable's memory-mapped pages, which the operating system
+// reads on demand and may drop at any time.
 //
 //go:embed model.bin
 var artefact string

@@ -1,7 +1,7 @@
 package static
 
 // A word with several tokens is known only if the tokens have at least this many letters on average. Shorter tokens
-// occur in any text, so they don't show that the model knows the word.
+// occur in any text, so they don't indicate that the model knows the word.
 const minFragmentLetters = 3
 
 // Coverage returns the fraction, from 0 to 1, of a text's characters that are in known words. A word is known if all

@@ -2,7 +2,7 @@ package static
 
 import "golang.org/x/sys/cpu"
 
-// addRows is the processor's fastest equivalent of addRowsPortable.
+// addRows is the fastest equivalent of addRowsPortable that the processor supports.
 var addRows = selectAddRows()
 
 func selectAddRows() func(sums *[Dimensions]int32, r *rows) {

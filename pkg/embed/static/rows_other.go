@@ -2,5 +2,5 @@
 
 package static
 
-// addRows is addRowsPortable, because there is nothing faster for this architecture.
+// addRows is addRowsPortable, because there is no faster implementation for this architecture.
 var addRows = addRowsPortable

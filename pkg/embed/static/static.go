@@ -10,7 +10,7 @@ import (
 	"github.com/sluice/sluice/pkg/embed"
 )
 
-// The model's ID and dimensions. Datastores store them, so a retrained table needs a new ID.
+// The model's ID and dimensions. Both are stored in datastores, so a retrained table needs a new ID.
 const (
 	ID         = "builtin-en-256-v1"
 	Dimensions = 256
@@ -68,10 +68,11 @@ type scratch struct {
 var scratchPool = sync.Pool{New: func() any { return new(scratch) }}
 
 // mean writes the weighted mean of the pieces' vectors to out, scaled to unit length. Because of the scaling, constant
-// factors don't matter, so the sums are exact integers and are not divided by the sum of the weights.
+// factors don't matter. The sums can therefore be exact integers and don't have to be divided by the sum of the
+// weights.
 func (t *table) mean(out []float32, s *scratch) {
 	clear(s.sums[:])
-	// Add four rows at a time, which reads and writes the sums only a quarter as often.
+	// Add four rows at a time, so that the sums are read and written only a quarter as often.
 	for start := 0; start < len(s.pieces); start += 4 {
 		for i := range s.four.vectors {
 			s.four.vectors[i], s.four.weights[i] = t.row(s.pieces, start+i)

@@ -61,7 +61,7 @@ func (v *vocabulary) appendPieces(pieces []piece, text string, limit int) []piec
 	for _, r := range norm.NFD.String(text) {
 		class := classOf(r)
 		if class == letter {
-			// A word that is too long is unknown, so only its length matters.
+			// A word that is too long counts as unknown, so only its length matters.
 			if runes < maxWordRunes {
 				word = utf8.AppendRune(word, lower(r))
 			}
@@ -108,7 +108,7 @@ func (v *vocabulary) appendWord(pieces []piece, word []byte, runes int) []piece 
 	return pieces
 }
 
-// class is how the tokeniser treats a character.
+// class says how the tokeniser treats a character.
 type class uint8
 
 const (

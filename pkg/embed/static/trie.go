@@ -2,8 +2,8 @@ package static
 
 import "math/bits"
 
-// trie is a set of strings. It finds the longest string in the set that a text starts with in one pass. All edges are
-// in one hash table of one or two megabytes, so a search takes only a few memory accesses. A Go map of the strings
+// trie is a set of strings. In one pass, it finds the longest string in the set that is a prefix of a text. All edges
+// are in one hash table of one or two megabytes, so a search takes only a few memory accesses. A Go map of the strings
 // would need one lookup per possible length.
 type trie struct {
 	edges []edge  // hash table with linear probing; the length is a power of two
@@ -19,8 +19,8 @@ type edge struct {
 	to   int32
 }
 
-// newTrie returns an empty trie with 1<<size slots for edges. It grows once less than a third of them are free; a large
-// enough size avoids that.
+// newTrie returns an empty trie with 1<<size slots for edges. The trie grows when less than a third of the slots are
+// free; a large enough size avoids that.
 func newTrie(size int) *trie {
 	return &trie{edges: make([]edge, 1<<size), shift: 32 - size, ids: append(make([]int32, 0, 1<<(size-1)), unknown)}
 }
@@ -66,8 +66,8 @@ func (t *trie) grow() {
 	}
 }
 
-// longestPrefix returns the id and length in bytes of the longest string in the trie that the text starts with, or
-// length 0.
+// longestPrefix returns the id and length in bytes of the longest string in the trie that is a prefix of the text. If
+// there is none, the length is 0.
 func (t *trie) longestPrefix(text []byte) (id int32, length int) {
 	node := int32(0)
 	for i, b := range text {

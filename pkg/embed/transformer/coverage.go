@@ -4,17 +4,18 @@ import "unicode/utf8"
 
 const (
 	// A split word counts only if its pieces have at least this many letters on average. Shorter pieces occur in any
-	// text, so they don't show that the model knows the word.
+	// text, so they don't indicate that the model knows the word.
 	minFragmentLetters = 3
 	// Weights of a word's characters: wholeWord if the word is a single piece, fragmentShare if it is split into long
-	// pieces. English texts have few split words, mostly technical terms, whereas related languages split all but the
-	// shortest words. These weights separate medical English from Spanish better than the share of known words does.
+	// pieces. In English texts, few words are split, mostly technical terms, whereas in related languages, all but the
+	// shortest words are. These weights separate medical English from Spanish better than the fraction of known words
+	// does.
 	wholeWord     = 1.3
 	fragmentShare = 0.4
 	// Assumed number of characters in an unknown token, whose real length is lost.
 	unknownRunes = 2
 	// A vocabulary with this many ideographs was built from text that includes Chinese or Japanese. English BERT
-	// vocabularies contain 244, multilingual ones 8,000.
+	// vocabularies contain 244 ideographs, multilingual ones 8,000.
 	minIdeographs = 1000
 )
 
@@ -97,7 +98,7 @@ func (s *vocabularyCoverage) add(id int32, piece string, continues bool) {
 	s.pieces[id] = pieceKind{runes: uint8(min(utf8.RuneCountInString(piece), 255)), continues: continues, ideograph: size == len(piece) && isIdeograph(r)}
 }
 
-// count determines whether the vocabulary was also built from Chinese or Japanese text by counting its ideographs. Call
+// count counts the vocabulary's ideographs to determine whether it was also built from Chinese or Japanese text. Call
 // it after adding all pieces.
 func (s *vocabularyCoverage) count() {
 	n := 0

@@ -24,7 +24,7 @@ type CrossEncoderConfig struct {
 	// (also in onnx/); and tokenizer_config.json if the model has one. Only OpenCrossEncoder reads the directory.
 	Directory string
 
-	// MaxTokens is the number of tokens to which a query and passage are truncated together; default: the limit from
+	// MaxTokens is the number of tokens to which a query and a passage together are truncated. Default: the limit from
 	// the model's configuration.
 	MaxTokens int
 
@@ -93,7 +93,7 @@ func openCrossEncoder(config CrossEncoderConfig, kn *kernel) (*CrossEncoder, err
 	return c, nil
 }
 
-// IsCrossEncoder reports whether a directory contains a cross-encoder or other classifier instead of an embedding
+// IsCrossEncoder reports whether a directory contains a cross-encoder or another classifier instead of an embedding
 // model. It returns false if the directory can't be read.
 func IsCrossEncoder(path string) bool {
 	root, err := os.OpenRoot(path)
@@ -105,7 +105,7 @@ func IsCrossEncoder(path string) bool {
 }
 
 // isClassifier reports whether config.json describes a classifier. A model with a pooling configuration is an embedding
-// model, even if config.json still names the classifier from which it was trained.
+// model, even if config.json still names the classifier that it was trained from.
 func (d directory) isClassifier() bool {
 	var c struct {
 		Architectures []string `json:"architectures"`
@@ -124,7 +124,7 @@ func (c *CrossEncoder) Kernel() string { return c.network.kernel.name }
 func (c *CrossEncoder) MaxTokens() int { return c.maxTokens }
 
 // Score returns a logit for each passage, keyed by the passage's index. A higher logit means that the passage is more
-// relevant to the query. It does not depend on the other passages.
+// relevant to the query. A passage's logit does not depend on the other passages.
 //
 // Passages are scored in order. Those not scored by the time `until` are missing from the result; a zero time means no
 // limit. Score fails if ctx is done or a logit is not finite.
@@ -275,8 +275,8 @@ func (n *network) score(ctx context.Context, w *workspace, pairs []pair, h *head
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	// The last layer is needed only for each text's first token. Move these tokens' vectors to the matrices' first
-	// rows, so that feedForward computes no others.
+	// The last layer is needed only for each text's first token. Move these tokens' vectors to the first rows of the
+	// matrices, so that feedForward computes no others.
 	n.kernel.apply(n.layers[last].qkv, w, w.qkv, w.x, tokens)
 	first := 0
 	for i, text := range texts {

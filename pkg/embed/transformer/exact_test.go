@@ -14,7 +14,7 @@ func sameBits(a, b []float32) bool {
 	return slices.EqualFunc(a, b, func(v, w float32) bool { return math.Float32bits(v) == math.Float32bits(w) })
 }
 
-// Vectors must not depend on the processor that computes them, because a fleet may have different processors.
+// Vectors must not depend on which processor computes them, because a fleet may have different processors.
 func TestFixedPointOfEveryKernelIsTheSameToTheLastBit(t *testing.T) {
 	t.Parallel()
 	for _, shape := range [][3]int{{1, 1, 1}, {5, 3, 15}, {12, 32, 16}, {13, 33, 17}, {95, 31, 47}, {97, 65, 384}, {30, 384, 1536}} {

@@ -3,22 +3,22 @@ package transformer
 import "math"
 
 // fixedPoint multiplies matrices by linear layers' weights in fixed point. Each row of both matrices is scaled so that
-// its numbers become 16-bit integers and sums of products fit into 32 bits. The sums are then scaled back. This takes
+// its numbers become 16-bit integers and sums of products fit in 32 bits. The sums are then scaled back. This takes
 // half as long as floating point on most processors, which have instructions for pairs of 16-bit integers.
 //
-// The error of a sum of k products, relative to the product of the two rows' lengths, is about 1e-5 in practice. It is
-// at most √k/46000, if all rounding errors have the same sign. This is seven bits more precise than bfloat16, which
-// other software uses for these models.
+// Relative to the product of the two rows' lengths, the error of a sum of k products is about 1e-5 in practice. It is
+// at most √k/46000, which occurs only if all rounding errors have the same sign. This is seven bits more precise than
+// bfloat16, which other software uses for these models.
 type fixedPoint struct {
 	// tile sets c[i*ldc+j] = bias[j] + rows[i] * columns[j] * Σ a[i*lda+p] * b(p, j) for all i < kernel.rows, j <
 	// kernel.cols and p < k. k is a multiple of fixedStep. b contains k/2 × kernel.cols pairs of numbers for consecutive
 	// values of p.
 	tile func(a []int16, lda int, b []int16, rows, columns, bias, c []float32, ldc, k int)
 
-	// extent returns the numbers' sum of squares and largest magnitude. NaN affects only the sum.
+	// extent returns the sum of squares and the largest magnitude of the numbers. NaN affects only the sum.
 	extent func(x []float32) (squares, top float32)
 
-	// round sets to[i] to x[i]*factor, rounded to the nearest integer, which must fit into 16 bits.
+	// round sets to[i] to x[i]*factor, rounded to the nearest integer, which must fit in 16 bits.
 	round func(to []int16, x []float32, factor float32)
 }
 
@@ -29,7 +29,7 @@ const (
 	fixedLength = 46000
 	// Rows are padded with zeros to a multiple of this length.
 	fixedStep = 16
-	// Number of rows of the left matrix multiplied at a time, chosen to fit into the processor's cache.
+	// Number of rows of the left matrix multiplied at a time, chosen to fit in the processor's cache.
 	fixedRows = 96
 )
 
@@ -59,8 +59,8 @@ func (kn *kernel) newFixedWeights(bias []float32, n, k int) (p *fixedWeights, wi
 	return p, wide
 }
 
-// packIntegers packs weights that are 8-bit integers times their row's scale: n rows of k numbers, one row per output.
-// Rows of up to 129,000 numbers stay below fixedLength.
+// packIntegers packs weights that are 8-bit integers times the scale of their row: n rows of k numbers, one row per
+// output. Rows of up to 129,000 numbers stay below fixedLength.
 func (kn *kernel) packIntegers(numbers []byte, scales, bias []float32, n, k int) *fixedWeights {
 	p, wide := kn.newFixedWeights(bias, n, k)
 	copy(p.columns, scales)

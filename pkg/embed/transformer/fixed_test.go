@@ -10,8 +10,7 @@ import (
 	"github.com/sluice/sluice/pkg/embed"
 )
 
-// product multiplies in fixed point and returns the worst relative error, i.e. relative to the product of the two rows'
-// lengths.
+// product multiplies in fixed point and returns the largest error relative to the product of the two rows' lengths.
 func product(t *testing.T, kn *kernel, a, weight, bias []float32, m, n, k int) (c []float32, worst float64) {
 	t.Helper()
 	c = make([]float32, m*n)
@@ -58,8 +57,8 @@ func TestFixedPointIsCloseForAnyShapeAndScale(t *testing.T) {
 	}
 }
 
-// Sums are largest if both rows have the same direction. Single numbers are largest if a row has only one non-zero
-// number.
+// A sum is largest if both rows have the same direction. A single number is largest if it is the only non-zero number
+// in its row.
 func TestFixedPointHoldsTheLargestSums(t *testing.T) {
 	t.Parallel()
 	for _, kn := range kernels() {

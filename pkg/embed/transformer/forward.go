@@ -30,7 +30,7 @@ type layer struct {
 	outputNorm       layerNorm
 }
 
-// pooling is how the vectors of a text's tokens are combined.
+// pooling says how the vectors of a text's tokens are combined.
 type pooling uint8
 
 const (
@@ -38,7 +38,8 @@ const (
 	poolFirst                // the first token's vector, [CLS]
 )
 
-// Number of tokens whose attention is computed at a time. All of a long text's scores would take too much memory.
+// Number of tokens whose attention is computed at a time. Storing all scores for a long text would take too much
+// memory.
 const scoreRows = 96
 
 // workspace holds a batch's reusable buffers.
@@ -76,7 +77,8 @@ func (n *network) fit(w *workspace, tokens, longest int) {
 }
 
 // run computes each text's vector from its tokens and writes it to vectors. All texts' tokens form one matrix without
-// padding; only attention treats texts separately. between is called before each layer. run fails only if ctx is done.
+// padding; only attention treats the texts separately. between is called before each layer. run fails only if ctx is
+// done.
 func (n *network) run(ctx context.Context, w *workspace, texts [][]int32, vectors [][]float32, between func(context.Context)) error {
 	n.fitTexts(w, texts)
 	n.lookUp(w.x, texts)
@@ -150,8 +152,8 @@ func (n *network) lookUp(x []float32, texts [][]int32) {
 }
 
 // attend computes attention for the first `queries` tokens of the text that starts in row first and has `tokens`
-// tokens. For each head and each of the first `queries` tokens, it mixes the values of all the text's tokens, weighted
-// by how well the token's query matches their keys.
+// tokens. For each head and each of these `queries` tokens, it mixes the values of all the text's tokens, weighted by
+// how well the token's query matches their keys.
 func (n *network) attend(w *workspace, first, tokens, queries int) {
 	kn, hidden, size := n.kernel, n.hidden, n.hidden/n.heads
 	wide := roundUp(tokens, kn.cols)

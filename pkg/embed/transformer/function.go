@@ -22,8 +22,8 @@ func (k *kernel) softmax(scores []float32) (sum float32) {
 }
 
 // The loops below keep several partial results, so that operations don't have to wait for one another. They convert
-// products to float32 before adding them; otherwise, the compiler may fuse the operations, which changes the result on
-// some processors.
+// products to float32 before adding them. Otherwise, the compiler could fuse the two operations, which would change the
+// result on some processors.
 
 // maxOf returns the largest of the numbers. There must be at least one.
 func maxOf(x []float32) float32 {

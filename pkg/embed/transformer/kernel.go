@@ -1,7 +1,7 @@
 package transformer
 
-// kernel implements a network's arithmetic with one set of processor instructions. Its main function, tile, computes
-// one tile of a matrix product, from `rows` rows of A and a panel of `cols` columns of B.
+// kernel implements a network's arithmetic with one instruction set. Its main function, tile, computes one tile of a
+// matrix product, from `rows` rows of A and a panel of `cols` columns of B.
 type kernel struct {
 	name       string
 	rows, cols int

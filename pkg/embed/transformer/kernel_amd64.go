@@ -15,7 +15,7 @@ var (
 		fixed: &fixedPoint{tile: fixedTile(12, 32, fixedVNNI12x32), extent: avx512.fixed.extent, round: avx512.fixed.round}}
 )
 
-// features says which relevant instruction sets the processor has.
+// features records which of the relevant instruction sets the processor has.
 type features struct{ avx2, avx512, vnni bool }
 
 // kernels returns the kernels for this processor, fastest first. AVX2 and AVX-512 count only if the operating system
@@ -77,7 +77,7 @@ func round8(to *int16, x *float32, n int, factor float32)
 //go:noescape
 func round16(to *int16, x *float32, n int, factor float32)
 
-// fixedTile adds bounds checks to an assembly function, like tileWide.
+// fixedTile wraps an assembly function with bounds checks, like tileWide.
 func fixedTile(rows, cols int, tile func(a *int16, lda int, b *int16, rows, columns, bias, c *float32, ldc, k int)) func([]int16, int, []int16, []float32, []float32, []float32, []float32, int, int) {
 	return func(a []int16, lda int, b []int16, scales, columns, bias, c []float32, ldc, k int) {
 		_, _ = a[(rows-1)*lda+k-1], b[k*cols-1]
@@ -204,8 +204,8 @@ func expWide16(x []float32, shift float32) (sum float32) {
 	return sum
 }
 
-// lastPowers copies x, which has fewer than 16 numbers, to an array for exp8 or exp16. It fills the remaining elements
-// with shift.
+// lastPowers copies x, which has fewer than 16 numbers, to an array for exp8 or exp16. It sets the remaining elements
+// to shift.
 func lastPowers(x []float32, shift float32) (last [16]float32) {
 	n := copy(last[:], x)
 	for i := range last[n:] {

@@ -12,8 +12,8 @@ func kernels() []*kernel { return []*kernel{neon, portable} }
 //go:noescape
 func tile8x8(a *float32, lda int, b, bias, c *float32, ldc, k int)
 
-// fixed8x8 implements fixedPoint.tile. It processes four rows at a time, because only their sums fit into the
-// registers.
+// fixed8x8 implements fixedPoint.tile. It processes four rows at a time, because the sums for more rows don't fit in
+// the registers.
 func fixed8x8(a []int16, lda int, b []int16, rows, columns, bias, c []float32, ldc, k int) {
 	_, _ = a[7*lda+k-1], b[8*k-1]
 	_, _, _, _ = rows[7], columns[7], bias[7], c[7*ldc+7]

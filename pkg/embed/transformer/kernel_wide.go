@@ -2,7 +2,7 @@
 
 package transformer
 
-// tileWide adds bounds checks to an assembly function, so that it panics instead of accessing memory outside the
+// tileWide wraps an assembly function with bounds checks, so that it panics instead of accessing memory outside the
 // slices.
 func tileWide(rows, cols int, tile func(a *float32, lda int, b, bias, c *float32, ldc, k int)) func([]float32, int, []float32, []float32, []float32, int, int) {
 	return func(a []float32, lda int, b, bias, c []float32, ldc, k int) {

@@ -20,14 +20,14 @@ func (kn *kernel) newLinear(weight, bias []float32, n, k int) *linear {
 	return kn.packFixed(weight, bias, n, k)
 }
 
-// newIntegerLinear returns a layer whose weights are 8-bit integers times their row's scale, stored as n rows of k
+// newIntegerLinear returns a layer whose weights are 8-bit integers times the scale of their row, stored as n rows of k
 // numbers, one row per output. It does not round them further.
 func (kn *kernel) newIntegerLinear(numbers []byte, scales, bias []float32, n, k int) *linear {
 	return kn.packIntegers(numbers, scales, bias, n, k)
 }
 
 // apply feeds the first m rows of a through the layer and writes the output to c. The rows in each of the two slices
-// are contiguous. Both slices must have room for whole tiles of rows; their content after row m is arbitrary.
+// are contiguous. Both slices must have room for whole tiles of rows; their contents after row m are arbitrary.
 func (kn *kernel) apply(l *linear, w *workspace, c, a []float32, m int) {
 	kn.multiplyFixed(c, l.n, a, l.k, m, l, &w.fixed, w.tile)
 }
@@ -73,7 +73,7 @@ func (kn *kernel) packColumns(to, from []float32, stride, n, k int) {
 }
 
 // multiply sets the m rows of c to the product of a and b. The rows of c start ldc numbers apart, and those of a start
-// lda numbers apart. a must have room for whole tiles of rows; its content after row m is arbitrary. tile is scratch
+// lda numbers apart. a must have room for whole tiles of rows; its contents after row m are arbitrary. tile is scratch
 // memory for one tile.
 //
 // Sums are added in the same order in every row, so that a text's vector does not depend on the other texts in the

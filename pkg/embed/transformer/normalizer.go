@@ -21,7 +21,7 @@ const (
 	maxNormalized = 1 << 20
 )
 
-// parseNormalizer parses a Unigram tokeniser's normalizer, which processes the text before it is split into words.
+// parseNormalizer parses the normalizer of a Unigram tokeniser, which processes text before it is split into words.
 func parseNormalizer(raw json.RawMessage, depth int) (func(string) string, error) {
 	if len(raw) == 0 || string(raw) == "null" {
 		return func(s string) string { return s }, nil
@@ -164,8 +164,8 @@ const maxMapped = 6
 // Maximum length of a replacement in bytes. Longer ones are truncated.
 const maxMappedTo = 1 << 10
 
-// apply replaces clusters and characters that are in the table. As in the reference implementation, if a prefix of a
-// cluster is in the table, its value replaces the whole cluster.
+// apply replaces the clusters and characters found in the table. As in the reference implementation, if a prefix of a
+// cluster is in the table, the prefix's value replaces the whole cluster.
 func (m *characterMap) apply(s string) string {
 	var out strings.Builder
 	out.Grow(len(s))

@@ -27,12 +27,12 @@ const (
 	onnxTensorLocation = 14
 )
 
-// onnxTypes are the number types that weights may have.
+// onnxTypes are the number types allowed for weights.
 var onnxTypes = map[uint64]dtype{1: float32s, 10: float16s, 16: bfloat16s}
 
 // parseONNX returns a model's weights under the names they have in safetensors files. Weights share the memory of data,
-// unless they had to be transposed. The graph is not executed. It only shows which linear layer uses which weights,
-// because exporters transpose and rename weights but keep the names of the layers' biases.
+// unless they had to be transposed. The graph is not executed. It is used only to find out which linear layer uses
+// which weights, because exporters transpose and rename weights but keep the names of the layers' biases.
 func parseONNX(data []byte) (map[string]tensor, error) {
 	tensors := make(map[string]tensor)
 	products := make(map[string]string) // maps each matrix product's result to its second factor

@@ -23,7 +23,7 @@ type pair struct {
 
 // join returns the tokens of a query and a passage with the special tokens, at most limit in total. It drops tokens
 // from the end of the longer text until both texts are equally long, and then from both (longest_first in the
-// tokenizers library). Texts with more than 2*limit tokens count as equally long.
+// tokenizers library). Two texts with more than 2*limit tokens count as equally long.
 func (p *pairTemplate) join(query, passage []int32, limit int) pair {
 	short, long := len(query), len(passage)
 	swapped := short > long

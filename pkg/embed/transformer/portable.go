@@ -3,7 +3,7 @@ package transformer
 import "math"
 
 // portable is the kernel that runs on every processor. Its results are identical to the vector kernels', because it
-// rounds in the same places and adds in the order of their vector registers. Products to be added are either fused with
+// rounds at the same points and adds in the order of their vector registers. Products to be added are either fused with
 // the addition (fma32) or converted to float32 first; otherwise, the compiler could choose whether to fuse them.
 var portable = &kernel{name: "portable", rows: 2, cols: 4, tile: tilePortable, exp: expPortable, gelu: geluPortable,
 	largest: maxOf, norm: normPortable,
@@ -33,7 +33,7 @@ func fmaEmulated(x, y, z float32) float32 {
 	return float32(math.Float64frombits(bits))
 }
 
-// tilePortable computes 2 × 4 values at a time, because some processors don't have registers for more.
+// tilePortable computes 2 × 4 values at a time, because some processors don't have enough registers for more.
 func tilePortable(a []float32, lda int, b, bias, c []float32, ldc, k int) {
 	a0, a1 := a[:k], a[lda:][:k]
 	c00, c01, c02, c03 := bias[0], bias[1], bias[2], bias[3]

@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// Maximum time that passages wait for queries before the next layer. It ensures that passages progress even if queries
-// keep coming.
+// Maximum time that passages wait for queries before the next layer. This limit ensures that passages make progress
+// even if queries keep arriving.
 const maxYieldTime = 50 * time.Millisecond
 
 // Priority lets queries run before passages, because users wait for queries while passages use all cores. Passages

@@ -17,7 +17,7 @@ const (
 
 var errMalformed = errors.New("malformed")
 
-// Name suffix of the tensor that holds an int8 tensor's row scales.
+// Suffix for the name of the tensor that holds an int8 tensor's row scales.
 const scaleSuffix = "_scale"
 
 // parseSafetensors returns the weights in a safetensors file by name: floating-point tensors, and two-dimensional int8

@@ -45,7 +45,7 @@ type settings struct {
 	chinese      bool
 }
 
-// directory gives access to the files in a model's directory and to no others.
+// directory gives access to the files in a model's directory, and to no others.
 type directory struct {
 	name  string
 	root  *os.Root
@@ -85,7 +85,7 @@ func (d directory) read(name string, limit int64) ([]byte, error) {
 
 func (d directory) path(name string) string { return path.Join(d.name, name) }
 
-// withoutPath returns the error without operation and path, which the surrounding message already contains.
+// withoutPath returns the error without its operation and path, which the surrounding message already contains.
 func withoutPath(err error) error {
 	if e, ok := errors.AsType[*fs.PathError](err); ok {
 		return e.Err
@@ -179,7 +179,8 @@ func (d directory) readConfig(s *settings) error {
 	return nil
 }
 
-// modelName derives a model's common name from its origin, or returns "" if no character of it may be in a name.
+// modelName derives a model's common name from its origin. It returns "" if none of the origin's characters are allowed
+// in a name.
 func modelName(origin string) string {
 	name := path.Base(strings.TrimRight(strings.ReplaceAll(origin, `\`, "/"), "/"))
 	name = strings.Map(func(r rune) rune {
@@ -224,7 +225,7 @@ func (d directory) readModules(s *settings) error {
 	}
 	others := p.Max || p.Weighted || p.Last || p.Prompt != nil && !*p.Prompt
 	// Some models divide the sum of the vectors by the square root of the number of tokens instead of by the number
-	// itself. That makes no difference, because the vector is then scaled to length 1.
+	// itself. That makes no difference, because the result is scaled to unit length.
 	switch mean := p.Mean || p.Root; {
 	case !found, !others && mean && !p.First && p.Mode == "", p.Mode == "mean" && !others:
 		s.pool = poolMean
@@ -236,8 +237,8 @@ func (d directory) readModules(s *settings) error {
 	return nil
 }
 
-// readLengths reads the maximum number of tokens per text and, for a tokeniser that is just a vocabulary file, its
-// options.
+// readLengths reads the maximum number of tokens per text. If the tokeniser is just a vocabulary file, it also reads
+// the tokeniser's options.
 func (d directory) readLengths(s *settings) error {
 	var sentence struct {
 		MaxTokens int `json:"max_seq_length"`
@@ -303,7 +304,7 @@ func (d directory) readPrompts(s *settings) error {
 // Maximum length of a prompt in bytes.
 const maxPrompt = 4096
 
-// prompt returns the first of these prompts that exists, or else the default prompt.
+// prompt returns the first of these prompts that exists, or the default prompt if none does.
 func (s *settings) prompt(names ...string) string {
 	for _, name := range append(slices.Clone(names), "") {
 		if prompt, ok := s.prompts[name]; ok {

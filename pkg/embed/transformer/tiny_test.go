@@ -76,8 +76,8 @@ func expectations(tb testing.TB, path string) []expectation {
 	return all
 }
 
-// requireEqual compares e's tokens and vectors with the reference implementation's and returns the lowest similarity of
-// two vectors.
+// requireEqual requires that e's tokens and vectors match the reference implementation's. It returns the lowest
+// similarity between two corresponding vectors.
 func requireEqual(t *testing.T, e *Embedder, want []expectation) (worst float64) {
 	t.Helper()
 	texts := make([]string, len(want))

@@ -17,7 +17,7 @@ type segmenter interface {
 	coverage() *vocabularyCoverage
 }
 
-// tokenizer turns texts into the network's input: their tokens between special tokens.
+// tokenizer turns texts into the network's input: the text's tokens, enclosed in special tokens.
 type tokenizer struct {
 	segmenter     segmenter
 	before, after []int32

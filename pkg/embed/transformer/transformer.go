@@ -3,14 +3,14 @@
 // memory.
 //
 // Tokens match those of the Python libraries, and vectors match up to rounding, with three exceptions. The names of
-// special tokens ("[SEP]", "</s>") are ordinary text. Characters newer than the libraries' Unicode tables follow Go's
-// tables. The vector of a text without tokens is zero.
+// special tokens ("[SEP]", "</s>") are ordinary text. Characters newer than the libraries' Unicode tables are handled
+// according to Go's tables. The vector of a text without tokens is zero.
 //
 // Every kernel's vectors have a cosine similarity of at least 0.99999 to those of the Python libraries.
 //
 // Batches are not padded: the tokens of several texts form one matrix, and only attention treats the texts separately.
-// A kernel multiplies matrices with the processor's vector instructions (AVX-512, AVX2, NEON) or, without these, in
-// plain Go, which is about twenty times slower. The weights are in fixed point (see fixedPoint), and all kernels
+// A kernel multiplies matrices with the processor's vector instructions (AVX-512, AVX2, NEON) or, if these are missing,
+// in plain Go, which is about twenty times slower. The weights are in fixed point (see fixedPoint), and all kernels
 // compute identical vectors.
 package transformer
 
@@ -39,7 +39,7 @@ type Config struct {
 	// tokenizer_config.json and config_sentence_transformers.json. Only Open reads the directory.
 	Directory string
 
-	// Files contains the model's files by name, instead of a directory. They are not copied.
+	// Files contains the model's files by name. It is an alternative to Directory. The files are not copied.
 	Files map[string]string
 
 	// QueryPrefix and PassagePrefix are prepended to queries and passages, for models trained with prefixes such as
@@ -75,8 +75,8 @@ type Embedder struct {
 
 var _ embed.Embedder = (*Embedder)(nil)
 
-// Number of tokens per batch, unless a single text has more. It is large enough that weights are rarely read, and small
-// enough for the batch to fit into the processor's cache.
+// Number of tokens per batch, unless a single text has more. It is large enough that the weights are rarely read, and
+// small enough for the batch to fit in the processor's cache.
 const batchTokens = 384
 
 // Open reads the model, which takes about a second and as much memory as the weights (50 to 500 MB for small models).
@@ -143,7 +143,7 @@ var modelNames = map[string]string{
 }
 
 // readNetwork reads the first weights file that exists and returns the network and the file's digest. If more is not
-// nil, it is called with the network and the file's tensors, to build other parts of the model.
+// nil, readNetwork calls it with the network and the file's tensors, so that it can build other parts of the model.
 func (d directory) readNetwork(s *settings, kn *kernel, more func(*network, map[string]tensor) error) (*network, string, error) {
 	for _, file := range []struct {
 		name  string
@@ -194,15 +194,14 @@ func (e *Embedder) identity(s *settings, weights string) string {
 }
 
 // Model implements embed.Embedder. The ID consists of the model's common name, or else the name in its configuration,
-// and a digest of its content. The directory can therefore be moved or renamed, and a retrained model gets a different
-// ID.
+// and a digest of its content. So the directory can be moved or renamed, and a retrained model gets a different ID.
 func (e *Embedder) Model() embed.Model { return e.model }
 
 // MaxTokens returns the maximum number of tokens per text, including the prefix and special tokens. Longer texts are
 // truncated.
 func (e *Embedder) MaxTokens() int { return e.maxTokens }
 
-// Maximum number of tokens counted by Tokens, many times any model's limit.
+// Maximum number of tokens counted by Tokens, which is many times any model's limit.
 const maxCountedTokens = 1 << 20
 
 // Tokens returns the number of tokens in a passage, including the prefix and special tokens, up to maxCountedTokens.

@@ -21,7 +21,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// mustOpen opens a tiny model after change, if any, has modified its directory.
+// mustOpen opens a tiny model. If change is not nil, it first modifies the model's directory.
 func mustOpen(tb testing.TB, config Config, m tinymodel.Model, change func(directory string)) *Embedder {
 	tb.Helper()
 	config.Directory = tinyDirectory(tb, m)

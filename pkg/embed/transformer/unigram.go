@@ -10,8 +10,8 @@ import (
 	"unicode/utf8"
 )
 
-// unigram is the tokeniser of XLM-RoBERTa and related models. It splits a text into words, each with a mark for the
-// space before it, and each word into the most probable sequence of pieces.
+// unigram is the tokeniser used by XLM-RoBERTa and related models. It splits a text into words, each with a mark for
+// the space before it, and each word into the most probable sequence of pieces.
 type unigram struct {
 	pieces  map[string]piece
 	longest int     // size of the longest piece in bytes
@@ -139,8 +139,8 @@ func (u *unigram) appendTokens(tokens []int32, text string, limit int) []int32 {
 			if len(tokens) >= limit {
 				break
 			}
-			// Truncate a very long word: unless it contains long runs of unknown characters, its first maxLen bytes
-			// yield more than limit tokens.
+			// Truncate a very long word. Unless it contains long runs of unknown characters, its first maxLen bytes
+			// yield more than limit tokens anyway.
 			if maxLen := (limit + 16) * u.longest; len(word) > maxLen {
 				word = strings.ToValidUTF8(word[:maxLen], "")
 			}

@@ -77,7 +77,7 @@ func (w *weights) linear(kn *kernel, name string, n, k int) *linear {
 }
 
 // attention returns the query, key and value layers as one layer. It scales the query weights, so that attend does not
-// have to divide the scores later.
+// have to divide the scores.
 func (w *weights) attention(kn *kernel, name string, hidden, heads int) *linear {
 	parts := []string{"query", "key", "value"}
 	integers := !slices.ContainsFunc(parts, func(part string) bool {
@@ -160,8 +160,9 @@ func assemble(s *settings, tensors map[string]tensor, kn *kernel) (*network, err
 	return n, nil
 }
 
-// detachWords copies the word vectors, so that the rest of the file's memory can be freed. If they make up most of the
-// file, as in multilingual models, it does not copy them, because the copy would double the memory for a while.
+// detachWords copies the word vectors, so that the rest of the file's memory can be freed. If the word vectors make up
+// most of the file, as in multilingual models, it does not copy them, because the copy would temporarily double the
+// memory.
 func (n *network) detachWords(file []byte) {
 	if len(n.words.data) < len(file)/4*3 {
 		n.words.data = slices.Clone(n.words.data)

@@ -54,7 +54,7 @@ func newWordPiece(ids map[string]int32, unknown, prefix string, maxWord int) (*w
 		} else {
 			w.known.add(id, piece, false)
 		}
-		// Pieces that continue a word are added to starts as well, with their "##", because a word in a text may really
+		// Pieces that continue a word are also added to starts, with their "##", because a word in a text may actually
 		// start with "##".
 		w.starts[piece] = id
 		w.longest = max(w.longest, len(piece))
@@ -96,7 +96,7 @@ func (w *wordPiece) appendTokens(tokens []int32, text string, limit int) []int32
 			if class == space {
 				continue
 			}
-			// A word that is too long is unknown, so only its length matters.
+			// A word that is too long counts as unknown, so only its length matters.
 			if runes < w.maxWord {
 				word = w.appendRune(word, r)
 			}
@@ -110,7 +110,7 @@ func (w *wordPiece) appendTokens(tokens []int32, text string, limit int) []int32
 	return tokens[:min(len(tokens), max(limit, 0))]
 }
 
-// cutSegment splits off a segment at a space, which keeps characters with their combining marks. A very long run
+// cutSegment splits off a segment at a space, so that combining marks stay with their characters. A very long run
 // without spaces is split anywhere.
 func cutSegment(text string) (part, rest string) {
 	if len(text) <= segment {
@@ -158,7 +158,7 @@ func (w *wordPiece) appendWord(tokens []int32, word []byte, runes int) []int32 {
 	return tokens
 }
 
-// longestPiece returns the id and length in bytes of the longest piece that the text starts with. The length is 0 if
+// longestPiece returns the id and length in bytes of the longest piece that is a prefix of the text. The length is 0 if
 // there is none.
 func longestPiece(pieces map[string]int32, text []byte, longest int) (id int32, length int) {
 	for end := min(len(text), longest); end > 0; end-- {
@@ -172,7 +172,7 @@ func longestPiece(pieces map[string]int32, text []byte, longest int) (id int32, 
 	return 0, 0
 }
 
-// class is how the tokeniser treats a character.
+// class says how the tokeniser treats a character.
 type class uint8
 
 const (

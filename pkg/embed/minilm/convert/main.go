@@ -4,9 +4,9 @@
 //
 //	go run ./pkg/embed/minilm/convert data/models/all-MiniLM-L6-v2 pkg/embed/minilm/model
 //
-// Each row of the word vectors and of the linear layers' weights becomes 8-bit integers with one scale. Other tensors
-// stay 32-bit floats. Tensors that sentence vectors do not need are dropped: the pooler, the position ids, the
-// positions after the maximum length, and the vocabulary's placeholders "[unused…]".
+// Each row of the word vectors and of the linear layers' weights is converted to 8-bit integers with a single scale.
+// Other tensors stay 32-bit floats. Tensors not needed for sentence vectors are dropped: the pooler, the position ids,
+// the positions after the maximum length, and the vocabulary's placeholders "[unused…]".
 package main
 
 import (
@@ -32,7 +32,7 @@ const (
 	maxTokens = 256 // max_seq_length from the published sentence_bert_config.json
 )
 
-// config is the published configuration with the converted model's sizes and without unused fields.
+// config is the published configuration, with the converted model's sizes and without unused fields.
 const config = `{
   "_name_or_path": "sentence-transformers/all-MiniLM-L6-v2",
   "model_type": "bert",
@@ -130,7 +130,7 @@ func readPublished(directory, name string) ([]byte, error) {
 }
 
 // keptWords returns the words in the published vocabulary that can occur in texts, in id order. It also returns their
-// ids in the published model, which are rows in its word vectors.
+// ids in the published model, i.e. their row numbers in its word vectors.
 func keptWords(tokenizer []byte) (words []string, rows []int, err error) {
 	var file struct {
 		Model struct {
@@ -196,8 +196,8 @@ type output struct {
 	data  []byte
 }
 
-// quantise converts the published tensors and returns the results by name. Of the word vectors, it keeps only the given
-// rows.
+// quantise converts the published tensors and returns the results by name. It keeps only the given rows of the word
+// vectors.
 func quantise(tensors map[string]matrix, rows []int) (map[string]output, error) {
 	out := make(map[string]output)
 	for name, m := range tensors {
@@ -259,9 +259,9 @@ func integer(v, scale float32) int8 {
 	return int8(max(-top, min(top, math.RoundToEven(float64(v)/float64(scale)))))
 }
 
-// bestScale returns the scale with the least squared error. With this scale, the row's largest number may be clipped:
-// in a row of small numbers with a single large one, clipping the large one causes a smaller error than rounding all
-// the others more coarsely.
+// bestScale returns the scale with the smallest squared error. This scale may clip the row's largest number. In a row
+// of small numbers with a single large one, clipping the large one causes a smaller error than rounding all the others
+// more coarsely.
 func bestScale(row []float32) float32 {
 	var largest float32
 	for _, v := range row {

@@ -15,8 +15,8 @@ import (
 	"testing"
 )
 
-// Model describes a model with random weights. Its sizes are not multiples of a vector register's, so that tests also
-// cover partly filled registers.
+// Model describes a model with random weights. Its sizes are not multiples of a vector register's size, so that tests
+// also cover partly filled registers.
 type Model struct {
 	Kind   string         // "bert" or "xlm-roberta"
 	Format string         // the weights' number type: "F32", "F16" or "BF16"; default "F32"
