@@ -38,8 +38,8 @@ const (
 	maxProduct = 100
 )
 
-// Boost is a rule that gives each document a factor between 1 and Factor, by which Apply changes the document's score.
-// The factor depends on the document's values for the metadata key Key. If the document has no such values, the factor
+// Boost is a rule that gives each document a factor between 1 and Factor, which Apply uses to change the document's
+// score. The factor depends on the document's values for the metadata key Key. If there are no such values, the factor
 // is 1.
 type Boost struct {
 	Type   Type
