@@ -101,12 +101,12 @@ func (c *Client) ResyncDatastore(ctx context.Context, id string, mode ResyncMode
 	return value(got).Queued, err
 }
 
-// UpsertDocuments adds up to 1,000 texts and returns their datasources' ids in the same order. A text replaces any
-// existing text with the same custom_id in its metadata. [Client.Settled] waits until the texts are searchable.
+// UpsertDocuments adds up to 1,000 text documents and returns their datasources' ids in the same order. A document
+// replaces any existing text document with the same custom_id in its metadata. [Client.Settled] waits until the
+// documents are searchable.
 //
-// If the service rejects some texts, it still stores the others. In that case, it returns an [*Error] with CodeInvalid.
-// The error's fields name the rejected texts, and the ids of these texts are empty. [Client.UpsertEach] also returns
-// warnings.
+// If the service rejects some documents, it still stores the others and returns an [*Error] with CodeInvalid. The
+// error's fields name the rejected documents, whose ids are empty. [Client.UpsertEach] also returns warnings.
 func (c *Client) UpsertDocuments(ctx context.Context, id string, documents ...Document) (ids []string, err error) {
 	got, err := c.UpsertEach(ctx, id, documents...)
 	if err != nil {
@@ -129,7 +129,7 @@ func (c *Client) UpsertDocuments(ctx context.Context, id string, documents ...Do
 	return got.Ids, nil
 }
 
-// UpsertEach is like UpsertDocuments but returns one result per text. Rejected texts are not an error.
+// UpsertEach is like UpsertDocuments but returns one result per document. Rejected documents are not an error.
 func (c *Client) UpsertEach(ctx context.Context, id string, documents ...Document) (*UpsertResponse, error) {
 	return postByID[UpsertDocumentsParams, UpsertRequest, UpsertResponse](ctx, id, nil, UpsertRequest{Documents: documents},
 		c.endpoints.UpsertDocuments)

@@ -25,7 +25,7 @@ func decodeOne[T any](resp *http.Response, err error) (*T, error) {
 	return &v, nil
 }
 
-// isOf returns an error if the response's media type isn't `kind`. In that case, the address may belong to a server
+// isOf returns an error if the response's media type isn't `kind`, which may mean that the address belongs to a server
 // other than Sluice.
 func isOf(resp *http.Response, kind string) error {
 	got, _, _ := mime.ParseMediaType(resp.Header.Get("Content-Type"))

@@ -53,7 +53,7 @@ func (c *Client) UploadFile(ctx context.Context, datastoreID, path string) (*Dat
 
 // ReplaceOriginal gives a datasource a new version of its file. The datasource keeps its custom id and metadata, so
 // File.CustomID and File.Metadata are ignored. It keeps its name if File.Name is "". For an archive, the service reads
-// only new and changed files, and deletes missing ones.
+// only new and changed files, and deletes files that are no longer in the archive.
 func (c *Client) ReplaceOriginal(ctx context.Context, id string, f File) (*Datasource, error) {
 	u, err := newUpload("", File{Name: f.Name, Content: f.Content, Progress: f.Progress})
 	if err != nil {
