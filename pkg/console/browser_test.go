@@ -247,8 +247,8 @@ func (t *tab) said() string {
 	return text
 }
 
-// at navigates to a console address and waits for its view. Until then the previous view is still shown, and its
-// elements may match the same selectors.
+// at navigates to a console address and waits for its view. Until the new view appears, the previous one is still
+// shown, and its elements may match the same selectors.
 func (t *tab) at(hash string) {
 	t.Helper()
 	t.do("leaving a view", chromedp.Evaluate[chromedp.Void](`[window.viewBefore, window.hashBefore] = [document.querySelector('main')?.firstElementChild, location.hash], undefined`))

@@ -14,8 +14,8 @@ import (
 // input box. A result of 0 or less means that the whole message is visible.
 const covered = `Math.ceil([...document.querySelectorAll('.turn')].at(-1).getBoundingClientRect().bottom - document.querySelector('.ask').getBoundingClientRect().top)`
 
-// TestTheChatScrollsWithItsAnswers asks several questions in a wide and in a narrow window. The page must scroll so
-// that each answer is visible to its end.
+// TestTheChatScrollsWithItsAnswers asks several questions in a wide and in a narrow window. The page must scroll until
+// the end of each answer is visible.
 func TestTheChatScrollsWithItsAnswers(t *testing.T) {
 	t.Parallel()
 	s := start(t)

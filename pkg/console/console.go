@@ -59,7 +59,8 @@ type console struct {
 // so browsers can cache them forever without mixing two releases.
 const placeholder = "VERSION"
 
-// load prepares the files on the first request, so that a process whose console is never opened skips the compression.
+// load prepares the files on the first request, so that a process whose console is never opened doesn't spend time
+// compressing them.
 var load = sync.OnceValue(func() *console {
 	c := &console{files: map[string]file{}}
 	sources := map[string][]byte{}

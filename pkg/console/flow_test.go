@@ -186,8 +186,8 @@ func TestAWebPageIsShownNextToItsChunks(t *testing.T) {
 	}
 }
 
-// TestALinkCanSignIn opens a link like the demo's. The key must disappear from the address bar and must not replace the
-// key of a user who is already signed in.
+// TestALinkCanSignIn opens a sign-in link like the one in the demo. The key must disappear from the address bar and
+// must not replace the key of a user who is already signed in.
 func TestALinkCanSignIn(t *testing.T) {
 	t.Parallel()
 	c := open(start(t))

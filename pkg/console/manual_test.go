@@ -77,7 +77,7 @@ func TestTheDocumentationIsReadByKeyboard(t *testing.T) {
 			t.Errorf("%s: %s", path, wrong)
 		}
 	}
-	// The address's fragment may be something other than an element's id. The page must still be shown.
+	// The address's fragment might not be an element's id. The page must still be shown.
 	for _, hash := range []string{"#x", "#1", "#a/b%zz", "#>", "#listDatastores"} {
 		c.reads("/docs/api" + hash)
 		if text := value[string](c, `document.querySelector('main').textContent`); !strings.Contains(text, "/datastores") {
