@@ -89,9 +89,9 @@ func WithAsker(ctx context.Context, origin string) context.Context {
 	return context.WithValue(ctx, askerKey{}, origin)
 }
 
-// forBrowser prepares a request made by a document in a browser. It changes only requests to the Access's origin. Such
-// a request gets the headers if its method is GET or HEAD and the document has the same origin. Otherwise it is sent
-// without the headers and without cookies, because the site may have set the cookies in response to the headers.
+// forBrowser prepares a request from a document in a browser. It changes only requests to the Access's origin: GET and
+// HEAD requests from a document with the same origin get the headers. All others to this origin are sent without
+// the headers and without cookies, because the site may have set the cookies in response to the headers.
 func (a *Access) forBrowser(req *http.Request) *http.Request {
 	asker, _ := req.Context().Value(askerKey{}).(string)
 	reads := req.Method == http.MethodGet || req.Method == http.MethodHead

@@ -117,8 +117,8 @@ func (c *Crawler) Close() {
 	c.close()
 }
 
-// begin starts an operation. The returned context is cancelled with the caller's or by Close. The caller must call the
-// returned function at the end of the operation, because Close waits for it.
+// begin starts an operation. The returned context is cancelled when the caller's context is cancelled or Close is
+// called. The caller must call the returned function when the operation ends, because Close waits for it.
 func (c *Crawler) begin(ctx context.Context) (context.Context, func(), error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -286,8 +286,8 @@ func (d *discovery) usualLocations(root *url.URL) []string {
 	return out
 }
 
-// readOptional reads a sitemap that may not exist. It returns only temporary errors. `declared` says whether robots.txt
-// lists the sitemap: if so, a permanent error is reported as a problem, and otherwise it is ignored.
+// readOptional reads a sitemap that may not exist. It returns only temporary errors. Permanent errors are reported as
+// problems if `declared` is true, which means that robots.txt lists the sitemap, and are ignored otherwise.
 func (d *discovery) readOptional(ctx context.Context, at string, declared bool) error {
 	err := d.read(ctx, at, 1, false)
 	var e *Error

@@ -7,8 +7,8 @@ import (
 )
 
 // gates keeps one queue per host for this process's requests. If a host has n slots, only the first n requests in its
-// queue may ask for one. If all requests kept asking, some might never get a slot. A request doesn't join a queue that
-// moves too slowly.
+// queue may ask for one, because some might never get a slot if all of them kept asking. A request doesn't join a queue
+// that moves too slowly.
 type gates struct {
 	mu    sync.Mutex
 	hosts map[string]*gate

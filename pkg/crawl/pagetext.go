@@ -18,8 +18,8 @@ const (
 )
 
 // identify computes the page's TextHash and Sketch from the main text. It includes navigation only if there is too
-// little other text, because the navigation of one page may differ between its addresses, and pages with the same
-// template may all share it.
+// little other text, because a page's navigation may vary with the address used, and may be the same on all pages with
+// the same template.
 func (p *pageReader) identify(page *Page) {
 	if p.root == nil || p.scope == nil { // a single page is not compared with others
 		return

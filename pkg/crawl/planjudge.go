@@ -110,8 +110,8 @@ func (p *plan) addLinks(it *planned) {
 	p.recordRejected(refused, it.link.Depth+1, it.link.URL)
 }
 
-// recordRejected records each rejected address once. It doesn't report them yet, because a link on another page may
-// still be accepted.
+// recordRejected records each rejected address once. It doesn't report them yet, because the same address may still be
+// accepted through a link on another page.
 func (p *plan) recordRejected(refused []refusedLink, depth int, from string) {
 	for _, r := range refused {
 		if _, noted := p.left[r.address]; !noted && len(p.left) < maxPlanLeft {

@@ -41,7 +41,7 @@ func (c *retrySchedule) next(host string, wait, step time.Duration, now time.Tim
 	return at.Sub(now)
 }
 
-// forget removes the hosts without scheduled retries. The caller must hold mu.
+// forget removes hosts that have no scheduled retries. The caller must hold mu.
 func (c *retrySchedule) forget(now time.Time) {
 	kept := make(map[string]time.Time)
 	for host, at := range c.hosts {

@@ -203,8 +203,8 @@ var appRoots = map[string]bool{
 	"container-app": true, "site-app": true, "main-root": true, "root-app": true, "storybook-root": true,
 }
 
-// isRoot reports whether an element may be an application's root: it has a typical id or attribute, or is a custom
-// element that makes up the body.
+// isRoot reports whether an element may be an application's root, i.e. whether it has a typical id or attribute, or is
+// a custom element that makes up the body.
 func isRoot(n *html.Node) bool {
 	switch n.DataAtom {
 	case atom.Div, atom.Main, atom.Section, atom.Article, atom.Body:

@@ -145,7 +145,8 @@ func (h *hop) recognise(req *http.Request, res *http.Response, body io.Reader) (
 	return br, nil
 }
 
-// forColly returns the response for colly, with a type that colly recognises and, only for HTML, a body.
+// forColly returns the response for colly, with a type that colly recognises. The response has a body only if it is
+// HTML.
 func (h *hop) forColly(req *http.Request, res *http.Response) (*http.Response, error) {
 	out := *res
 	out.Request = req

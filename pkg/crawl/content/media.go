@@ -28,8 +28,8 @@ func IsMedia(p string) bool {
 	return mediaExtensions[strings.ToLower(path.Ext(p))] && !strings.Contains(path.Base(p), ":")
 }
 
-// IsDownloadOf reports whether a link leads to a file without text. The parameters are the link's attributes href, type
-// and download. IsDownloadOf goes by the type or, if the link is marked as a download, by the extension.
+// IsDownloadOf reports whether a link leads to a file without text. The parameters are the link's href, type and
+// download attributes. IsDownloadOf goes by the type or, if the link is marked as a download, by the extension.
 func IsDownloadOf(href, mediaType string, download bool) bool {
 	if mediaType != "" && IsBinary(Declared(mediaType).Media) {
 		return true

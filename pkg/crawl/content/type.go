@@ -110,8 +110,8 @@ func byName(matches func(*format.Format) bool, names []string, otherwise string)
 	return otherwise
 }
 
-// isPacked reports whether files in the format f are zip containers. By their first bytes, such files can't be told
-// from other zip files.
+// isPacked reports whether files in the format f are zip containers. Their first bytes look the same as those of any
+// other zip file.
 func isPacked(f *format.Format) bool { return f.Packed }
 
 // isTextFormat reports whether a format is text other than HTML and plain text. Sniffing mistakes such formats for

@@ -11,8 +11,8 @@ func (s *Site) Change(n int) []string {
 	return s.alter(n, func(p *page) { p.version++ })
 }
 
-// Remove removes n plain pages and returns their addresses. From then on, the pages respond with 410 and are missing
-// from the sitemap. Other pages still link to them, so nothing else changes.
+// Remove removes n plain pages and returns their addresses. From then on, requests for these pages get status 410, and
+// the sitemap doesn't list them. Other pages still link to them, so nothing else changes.
 func (s *Site) Remove(n int) []string {
 	return s.alter(n, s.removePage)
 }

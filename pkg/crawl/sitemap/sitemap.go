@@ -137,8 +137,9 @@ var declaredEncoding = lazyregexp.New(`^\s*<\?xml[^>]{0,200}?\sencoding\s*=\s*["
 
 // decoderFor returns a decoder for text that starts with `head`. It goes by the first bytes or, if they are
 // inconclusive, the encoding declared in the XML. It ignores a declaration of UTF-16 if each letter takes only one
-// byte, because some libraries write files that declare UTF-16 but aren't. An unknown encoding name means UTF-8. Bytes
-// and characters that are invalid in XML become blanks, because a single one would make the whole sitemap unreadable.
+// byte, because some libraries declare UTF-16 but write another encoding. An unknown encoding name means UTF-8. Bytes
+// and characters that are invalid in XML become blanks, because even one of them would make the whole sitemap
+// unreadable.
 func decoderFor(head []byte) transform.Transformer {
 	switch {
 	case bytes.HasPrefix(head, []byte{0xff, 0xfe}), bytes.HasPrefix(head, []byte("<\x00")):
@@ -166,8 +167,8 @@ func decoderFor(head []byte) transform.Transformer {
 // rootForm matches the start of an XML sitemap: the declaration or root element.
 var rootForm = lazyregexp.New(`(?i)<\?xml[\s?]|<(?:[a-z0-9_-]+:)?(?:urlset|sitemapindex|rss|rdf|feed)[\s>]`)
 
-// xmlStart returns where the sitemap's XML starts in `head`, a file's first bytes, or a negative number if there is
-// none. Other output, such as PHP warnings, may come first.
+// xmlStart returns the offset at which the sitemap's XML starts in `head`, the file's first bytes, or a negative number
+// if there is no XML. Other output, such as PHP warnings, may come first.
 func xmlStart(head []byte) int {
 	trimmed := bytes.TrimSpace(head)
 	if len(trimmed) > 0 && trimmed[0] == '<' && readXML(bytes.NewReader(head), nil) == nil {
