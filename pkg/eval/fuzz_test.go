@@ -6,7 +6,8 @@ import (
 	"testing"
 )
 
-// FuzzReaders feeds arbitrary files to the readers. No reader may panic, and anything a reader accepts can be scored.
+// FuzzReaders feeds arbitrary files to the readers. No reader may panic, and scoring must work for anything a reader
+// accepts.
 func FuzzReaders(f *testing.F) {
 	f.Add([]byte("query-id\tcorpus-id\tscore\nq\td\t1\nq\te\t-3\n"))
 	f.Add([]byte("q 0 d 9223372036854775807\nq Q0 d 1 1e308 tag"))

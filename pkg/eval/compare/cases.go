@@ -43,7 +43,7 @@ func (n *Names) find(name string) []string {
 	return nil
 }
 
-// Truth holds the results that are expected for each question, as specified in the question file itself or in separate
+// Truth holds the expected results for each question, as specified in the question file itself or in separate
 // judgements.
 type Truth struct {
 	Cases   []Case

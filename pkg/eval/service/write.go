@@ -42,7 +42,7 @@ func (s *Service) Upload(ctx context.Context, datastoreID, name string, content 
 	return datasourceOf(value(made)), err
 }
 
-// Document is a text to upload. It replaces any document with the same custom id.
+// Document is a text document to upload. It replaces any document with the same custom id.
 type Document struct {
 	CustomID string
 	Name     string // "" means the beginning of the text
