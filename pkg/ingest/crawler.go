@@ -30,7 +30,7 @@ type PageStore interface {
 	Put(ctx context.Context, key string, r io.Reader, o originals.PutOptions) (domain.Original, error)
 }
 
-// Crawler handles crawl jobs. It stores a page as an original and reports a site as links to its pages.
+// Crawler handles crawl jobs. It stores each page as an original and reports a site as links to its pages.
 type Crawler struct {
 	Web       Web
 	Originals PageStore
@@ -126,7 +126,7 @@ func (c *Crawler) classify(ctx context.Context, err error, job domain.Job, repor
 	}
 }
 
-// retry postpones a failed fetch, or gives up.
+// retry postpones a failed fetch or gives up on it.
 func (c *Crawler) retry(ctx context.Context, report reporter, e *crawl.Error, err error) error {
 	job := report.job
 	tries, limit, since, now := job.Tries+1, c.maxAttempts(e), job.Since, c.Now()

@@ -39,7 +39,7 @@ type engine struct {
 }
 
 // destinations groups the job's places by model. The first place's model comes first. Places that this process cannot
-// write to are left out unless the job needs them; see continueWithout.
+// write to are omitted unless the job needs them; see continueWithout.
 func (i *Ingestor) destinations(ctx context.Context, job domain.Job) ([]*destination, error) {
 	var out []*destination
 	byModel := make(map[string]*destination)

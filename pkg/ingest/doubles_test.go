@@ -28,7 +28,7 @@ var (
 
 func now() time.Time { return at }
 
-// log records the events that a worker emits. If `refuse` is set and returns an error, Emit fails with this error.
+// log records the events that a worker emits. If `refuse` is set and returns an error, Emit returns that error.
 type log struct {
 	brief  bool // without the event that ingestors send for a job which takes longer than progressAfter
 	events []domain.Event
@@ -56,7 +56,7 @@ func (l *log) types() []domain.EventType {
 	return out
 }
 
-// last returns the newest event, which must have the given type.
+// last returns the most recent event and requires it to have the given type.
 func (l *log) last(t *testing.T, want domain.EventType) domain.Event {
 	t.Helper()
 	if len(l.events) == 0 || l.events[len(l.events)-1].Type != want {

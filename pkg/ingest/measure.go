@@ -16,7 +16,7 @@ const (
 	StageIndex   = "index"   // writing rows to the index
 )
 
-// Measure is called at the start of each stage. It returns a context for the stage, and an `end` function that must be
+// Measure is called at the start of each stage. It returns a context for the stage and an `end` function, which must be
 // called with the stage's error when the stage ends. A nil Measure measures nothing.
 type Measure func(ctx context.Context, stage string, attributes ...telemetry.Attribute) (inner context.Context, end func(error))
 

@@ -178,7 +178,7 @@ func (u *unpacker) flush(ctx context.Context) error {
 	return u.report.emit(ctx, ev)
 }
 
-// inspect unpacks the file and returns its type and its content's hexadecimal SHA-256.
+// inspect unpacks the file and returns its type and the SHA-256 of its content in hexadecimal.
 func (u *unpacker) inspect(ctx context.Context, f archive.File) (mimeType, sum string, err error) {
 	content, err := f.Open()
 	if err != nil {

@@ -18,8 +18,8 @@ const (
 	// Maximum size of a cache's vectors, in bytes: enough for 10,000 vectors with 384 dimensions, or 1,300 with 3,072.
 	// Further vectors are read again when needed.
 	vectorCacheBytes = 16 << 20
-	// Maximum number of index reads per batch. Only a batch whose chunks moved to scattered positions needs more, and
-	// then it is cheaper to embed its remaining chunks again.
+	// Maximum number of index reads per batch. Only a batch whose chunks have moved to scattered positions needs more
+	// reads, and then it is cheaper to embed the remaining chunks again.
 	maxVectorReads = 16
 	// Two rows are read together if at most this many unneeded rows lie between them.
 	maxVectorGap = 32
