@@ -31,7 +31,7 @@ type Load struct {
 	Warmup, For time.Duration
 	// Grace is how long to wait for responses after the last request. Unanswered requests then count as failed.
 	Grace time.Duration
-	// Requests is the maximum number of requests, including the warm-up; 0 means no limit.
+	// Requests is the maximum number of requests, including warm-up requests; 0 means no limit.
 	Requests int
 }
 

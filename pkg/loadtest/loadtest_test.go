@@ -17,8 +17,8 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// lasting returns a Request that takes times[n] to answer request number n. If there are more requests than times, the
-// additional requests take as long as the last one in `times`.
+// lasting returns a Request that takes times[n] to answer request number n. Any requests beyond the end of `times` take
+// as long as its last entry.
 func lasting(times ...time.Duration) Request {
 	return func(ctx context.Context, n int, take *Times) error {
 		select {
