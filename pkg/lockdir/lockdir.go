@@ -17,8 +17,8 @@ import (
 
 const (
 	lockName = "lock"
-	// Minimum age of an unlocked directory before it is removed. A younger one may belong to a process that has just
-	// created it and hasn't locked it yet.
+	// Minimum age of an unlocked directory before it is removed. A younger directory may belong to a process that has
+	// created it but not locked it yet.
 	minAge       = time.Minute
 	removeRounds = 50 // maximum number of removal attempts, because a dying process may still be writing
 	removePause  = 20 * time.Millisecond
