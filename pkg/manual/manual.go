@@ -119,8 +119,8 @@ func build(source fs.FS) (*site, error) {
 	return &site{files, sync.OnceValue(pages.searcher)}, err
 }
 
-// Serve writes the page, file or search results for the request's path (Root or below). If there is nothing at that
-// path, `found` is false.
+// Serve writes the page, file or search results for the request's path (Root or below). `found` is false if there is
+// nothing at that path.
 func Serve(w http.ResponseWriter, r *http.Request) (found bool, err error) {
 	s, err := load()
 	if err != nil {
