@@ -82,8 +82,7 @@ func (h *Handler) Serve(w http.ResponseWriter, r *http.Request, body []byte, ask
 	next.ServeHTTP(&pacedWriter{ResponseWriter: w, control: http.NewResponseController(w), timeout: h.opts.WriteTimeout}, r)
 }
 
-// requestKey is the key under which a message's context holds the context of the HTTP request that delivered the
-// message.
+// requestKey is the key in a message's context for the context of the HTTP request that delivered the message.
 type requestKey struct{}
 
 // answerable stops processing a message when its HTTP request ends, because the answer couldn't be delivered. The SDK

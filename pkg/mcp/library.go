@@ -16,8 +16,8 @@ const (
 	MaxMetadataKeys = 20 // maximum number of keys in a filter
 )
 
-// Library provides the content that the caller may see. Each method's context identifies the caller. Any errors are
-// shown to the caller.
+// Library provides the content that the caller may see. Each method's context identifies the caller, who sees any
+// errors that the methods return.
 type Library interface {
 	// Search returns at most q.Results fragments, best first.
 	Search(ctx context.Context, q Search) ([]domain.Fragment, error)

@@ -32,8 +32,8 @@ type searchFilters struct {
 	Filter  map[string]any   `json:"filter,omitempty" jsonschema:"for the type 'not': the condition or combination that must not match"`
 }
 
-// where parses the condition or the combination of conditions in the filters. If they contain neither, it returns a nil
-// filter. It also returns any errors in them.
+// where parses the condition, or the combination of conditions, in the filters. If there is neither, it returns a nil
+// filter. It also returns any errors in the filters.
 func (f *searchFilters) where() (*filter.Filter, []domain.FieldError) {
 	condition := make(map[string]any)
 	if f.Type != "" {
