@@ -28,7 +28,7 @@ type response struct {
 
 var errNotHTML = errors.New("not an HTML page")
 
-// get sends the request and passes the response or the failure to the browser.
+// get sends the request and passes the response or error to the browser.
 func (n *traffic) get(ctx context.Context, e *fetch.EventRequestPaused) error {
 	select {
 	case n.slots <- struct{}{}:

@@ -28,7 +28,7 @@ const (
 )
 
 // restrictionScript removes the script features that bypass the proxy, as a second line of defence, because a remote
-// browser's flags are unknown. It also answers dialogs at once, because they would block the page.
+// browser's flags are unknown. It also answers dialogs immediately, because they would otherwise block the page.
 const restrictionScript = `for (const [name, value] of Object.entries({
 	RTCPeerConnection: undefined, webkitRTCPeerConnection: undefined, RTCDataChannel: undefined, WebTransport: undefined,
 	open: () => null, alert: () => {}, confirm: () => false, prompt: () => null, print: () => {},
