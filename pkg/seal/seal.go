@@ -68,7 +68,7 @@ func (b *Box) Seal(workspaceID, origin string, headers map[string]string) (*doma
 	return &domain.SiteAccess{Origin: origin, Names: slices.Sorted(maps.Keys(headers)), Sealed: sealed}, nil
 }
 
-// Open decrypts headers. Unless they were sealed with this key for this workspace and origin, it fails with ErrSealed.
+// Open decrypts headers. It fails with ErrSealed unless they were sealed with this key for this workspace and origin.
 func (b *Box) Open(workspaceID string, a domain.SiteAccess) (map[string]string, error) {
 	with, err := additionalData(workspaceID, a.Origin)
 	if err != nil {
