@@ -32,7 +32,7 @@ func NewCache(read func(ctx context.Context, datastoreID string, version int64) 
 	return &Cache{read: read, kept: make(map[string]cached)}
 }
 
-// Settings returns a version of a datastore's settings.
+// Settings returns the given version of a datastore's settings.
 func (c *Cache) Settings(ctx context.Context, datastoreID string, version int64) (*Compiled, error) {
 	c.mu.Lock()
 	found := c.kept[datastoreID]
