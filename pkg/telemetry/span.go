@@ -47,8 +47,8 @@ func (s *Span) Set(attributes ...Attribute) {
 	}
 }
 
-// End ends the span. If err is not nil, the span is marked as failed. It then contains the kind of error, but not the
-// error's message.
+// End ends the span. If err is not nil, the span is marked as failed. The span then contains the kind of error but not
+// its message.
 func (s *Span) End(err error) {
 	if s == nil {
 		return

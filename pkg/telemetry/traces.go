@@ -100,8 +100,8 @@ func (t *Traces) Request(ctx context.Context, header http.Header, name string, a
 	return begin(ctx, t.tracer(), trace.SpanKindServer, name, attributes)
 }
 
-// Continue starts a span in the trace that `carried` describes, which is the text returned by Inject. If `carried` is
-// "", the span starts a new trace.
+// Continue starts a span in the trace described by `carried`, the text returned by Inject. If `carried` is "", the span
+// starts a new trace.
 func (t *Traces) Continue(ctx context.Context, carried, name string, attributes ...Attribute) (context.Context, *Span) {
 	if t == nil {
 		return ctx, nil

@@ -40,8 +40,8 @@ func withJobAttrs(next jobs.Handler) jobs.Handler {
 	}
 }
 
-// States wraps a control.States. It gives each applied event a span in its job's trace and measures how long applying
-// takes.
+// States wraps a control.States. It gives each applied event a span in its job's trace and measures how long it takes
+// to apply events.
 func (s *Stages) States(next control.States, traces *telemetry.Traces) control.States {
 	return tracedStates{next, traces, s}
 }
