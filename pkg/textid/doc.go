@@ -1,6 +1,6 @@
 // Package textid determines whether the texts of web pages are equal or similar.
 //
-// Web servers put values into pages that change with each request: nonces, CSRF tokens, the time, view counters.
+// Many pages contain values that change with each request, such as nonces, CSRF tokens, the time and view counters.
 // RemoveVolatile removes them from the text, so that its Hash stays the same.
 //
 // A Sketch is a MinHash of the text's shingles (Broder, "On the resemblance and containment of documents", 1997). The

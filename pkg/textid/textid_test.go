@@ -145,7 +145,7 @@ func TestSteadyStrictKeepsWhatMayBeAFact(t *testing.T) {
 	}
 }
 
-// words returns n pseudo-random words. The same seed gives the same words.
+// words returns n pseudo-random words. The same seed always gives the same words.
 func words(seed int64, n int) []string {
 	r := rand.New(rand.NewSource(seed))
 	out := make([]string, n)
