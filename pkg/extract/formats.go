@@ -63,14 +63,14 @@ var formats = format.NewRegistry(
 // Formats returns the document formats that can be read.
 func Formats() []format.Format { return formats.Formats() }
 
-// Named returns the format for the extension of a file name or address, or nil if the extension is unknown.
+// Named returns the format for the extension of a file name or URL, or nil if the extension is unknown.
 func Named(name string) *format.Format { return formats.Named(name) }
 
 // Declared returns the format with the given MIME type or alias, or nil if there is none.
 func Declared(mimeType string) *format.Format { return formats.Declared(mimeType) }
 
-// DetectType returns a document's MIME type. It examines the first bytes (about 4 KiB), the file name or address, and
-// the type declared by the sender; each may be empty. The type isn't necessarily readable; see Formats.
+// DetectType returns a document's MIME type. It examines the first bytes (about 4 KiB), the file name or URL, and the
+// type declared by the sender; each may be empty. The type may be one that cannot be read; see Formats.
 func DetectType(head []byte, name, declared string) string {
 	return formats.Detect(head, name, declared)
 }

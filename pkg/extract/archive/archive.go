@@ -45,7 +45,7 @@ const (
 
 var longPath = fmt.Sprintf("the path has more than %d characters", MaxPath)
 
-// Archive is an opened archive.
+// Archive is an open archive.
 type Archive struct {
 	Files   []File // files to read, in the order of the archive's directory
 	LeftOut Reasons

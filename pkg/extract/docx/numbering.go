@@ -212,7 +212,7 @@ func (n *numbering) next(numID string, at int) string {
 	return label + " "
 }
 
-// count advances the counters to the next paragraph at level `at`. Skipped outer levels start counting, too.
+// count advances the counters to the next paragraph at level `at`. Skipped outer levels start counting as well.
 func (c *numberCounts) count(list *numberedList, at int) {
 	for i := range at + 1 {
 		switch {

@@ -37,7 +37,7 @@ func (p *paragraph) endRuby() {
 	}
 }
 
-// write adds text to the open paragraph, except field codes, which Word doesn't show either.
+// write adds text to the open paragraph, except field codes, which Word doesn't display either.
 func (w *walker) write(s string) {
 	if w.para == nil || s == "" || w.inFieldCode() {
 		return

@@ -55,7 +55,7 @@ type item struct {
 	extra           bool // it is outside the reading order, like notes, answers and advertisements
 }
 
-// heading is an entry of the table of contents.
+// heading is an entry in the table of contents.
 type heading struct {
 	text  string
 	level int
@@ -279,14 +279,14 @@ func (b *book) chapter(it item) error {
 	return chapter.Piece(format.TypeHTML, strings.NewReader(text))
 }
 
-// resolve returns the name of the part that a relative address refers to. `dir` is the folder of the document that
-// contains the address.
+// resolve returns the name of the part that a relative URL refers to. `dir` is the folder of the document that contains
+// the URL.
 func resolve(dir, address string) string {
 	address, _, _ = strings.Cut(address, "#")
 	return strings.TrimPrefix(path.Clean("/"+path.Join(dir, unescape(address))), "/")
 }
 
-// unescape decodes the percent escapes in an address. It returns malformed addresses unchanged.
+// unescape decodes the percent escapes in a URL. It returns malformed URLs unchanged.
 func unescape(address string) string {
 	if plain, err := url.PathUnescape(address); err == nil {
 		return plain

@@ -91,7 +91,7 @@ func Office(t testing.TB, parts ...Part) []byte {
 
 const relationType = "http://schemas.openxmlformats.org/officeDocument/2006/relationships/"
 
-// Rels returns a part's relationships. Each line is "id kind target". An external target is an address.
+// Rels returns a part's relationships. Each line is "id kind target". An external target is a URL.
 func Rels(part string, lines ...string) Part {
 	var b strings.Builder
 	b.WriteString(`<Relationships xmlns="http://schemas.openxmlformats.org/package/2006/relationships">`)

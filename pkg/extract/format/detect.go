@@ -37,9 +37,9 @@ const (
 var oleMagic = []byte("\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1")
 
 // Detect returns a document's MIME type, without parameters. It examines the first bytes (about 4 KiB), the file name
-// or address, and the type declared by the sender; each may be empty. The bytes determine the family: PDF, container,
-// picture or text. Within a family, the name decides or, if it is inconclusive, the declared type. The type isn't
-// necessarily readable.
+// or URL, and the type declared by the sender; each may be empty. The bytes determine the family: PDF, container,
+// picture or text. Within a family, the name decides or, if it is inconclusive, the declared type. The type may be one
+// that cannot be read.
 func (r *Registry) Detect(head []byte, name, declared string) string {
 	named := r.Named(name)
 	if named == nil {
@@ -102,7 +102,7 @@ func (r *Registry) textType(head []byte, named *Format) string {
 	return TypeText
 }
 
-// Named returns the format for the extension of a file name or address, or nil if the extension is unknown.
+// Named returns the format for the extension of a file name or URL, or nil if the extension is unknown.
 func (r *Registry) Named(name string) *Format {
 	name, _, _ = strings.Cut(name, "?")
 	name, _, _ = strings.Cut(name, "#")

@@ -255,7 +255,7 @@ func permalinkBehind(heading *html.Node) *html.Node {
 	return n
 }
 
-// fragmentOf returns the unescaped fragment of a link's address.
+// fragmentOf returns the unescaped fragment of a link's URL.
 func fragmentOf(link *html.Node) string {
 	_, fragment, _ := strings.Cut(attr(link, "href"), "#")
 	if plain, err := url.PathUnescape(fragment); err == nil {

@@ -8,8 +8,8 @@ import (
 	"github.com/sluice/sluice/pkg/extract/readtest"
 )
 
-// deepPages returns pages with much content inside deeply nested elements. An element's facts must not be computed
-// again for each element around it.
+// deepPages returns pages with a lot of content inside deeply nested elements. An element's facts must not be
+// recomputed for each element around it.
 func deepPages(fill int) map[string]string {
 	const depth = 100
 	nest := func(open, close, content string) string {

@@ -28,7 +28,7 @@ func writeInline(b *strings.Builder, s string) {
 	}
 }
 
-// anchor reads a link. The link's text stays in place, and its address is recorded.
+// anchor reads a link. The link's text stays in place, and its URL is recorded.
 func (w *walker) anchor(n *html.Node) {
 	from := w.buf.Len()
 	w.children(n)
@@ -44,8 +44,8 @@ func (w *walker) anchor(n *html.Node) {
 	}
 }
 
-// address returns a link's address, or "" if the link does not point to another page. The address is absolute if the
-// base is known.
+// address returns a link's URL, or "" if the link does not point to another page. The URL is absolute if the base is
+// known.
 func (w *walker) address(n *html.Node) string {
 	href := strings.TrimSpace(attr(n, "href"))
 	if href == "" || strings.HasPrefix(href, "#") || len(href) > format.MaxURL {
@@ -117,7 +117,7 @@ func (w *walker) inlineTo(b *strings.Builder, n *html.Node, links *[]domain.Bloc
 	}
 }
 
-// part writes a space before element n if only styles separate it from the previous element, such as a date from a
+// part writes a space before element n if only styling separates it from the previous element, as with a date next to a
 // name. If text directly adjoins either element, part writes nothing, because the elements are then parts of a word.
 func (w *walker) part(b *strings.Builder, n *html.Node) {
 	prev := n.PrevSibling

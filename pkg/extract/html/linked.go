@@ -149,7 +149,7 @@ func propertyName(key string) string {
 	return strings.Map(unicode.ToLower, splitCamel(key))
 }
 
-// isAddress reports whether a value is an address rather than text.
+// isAddress reports whether a value is a URL or path rather than text.
 func isAddress(s string) bool {
 	return !strings.Contains(s, " ") && (strings.Contains(s, "://") || strings.HasPrefix(s, "/"))
 }

@@ -316,7 +316,7 @@ func pageTitle(f *pageFacts, site, host string) string {
 
 // withoutSite removes the site's name from a title. If the main heading h1 is one part of the title, it returns just
 // that part. Otherwise it drops the first or last part if that part is the site's name. `site` is the name that the
-// page gives, and `host` is the host in its address.
+// page declares, and `host` is the host in its URL.
 func withoutSite(title, h1, site, host string) string {
 	title = format.OneLine(title)
 	if title == "" || strings.EqualFold(title, h1) {

@@ -21,8 +21,8 @@ func parseHTML(page string) (*html.Node, error) {
 }
 
 // showHidden removes aria-hidden from the body, the main element and divs with paragraphs, because sighted users see
-// them. Pages hide these from screen readers while a dialog is open, for example. showHidden reports whether n contains
-// a paragraph.
+// them. Pages set it, for example, to hide these elements from screen readers while a dialog is open. showHidden
+// reports whether n contains a paragraph.
 func showHidden(n *html.Node) bool {
 	paragraph := false
 	for c := n.FirstChild; c != nil; c = c.NextSibling {

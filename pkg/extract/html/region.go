@@ -156,7 +156,7 @@ func (w *weight) note(n *html.Node, alone bool) {
 // isPageTitle reports whether an element is a Confluence page's title: a heading that links to the page itself.
 func isPageTitle(n *html.Node) bool { return n.DataAtom == atom.H1 && attr(n, "id") == "title-text" }
 
-// firstHref returns the address of the first link in an element.
+// firstHref returns the URL of the first link in an element.
 func firstHref(n *html.Node) string {
 	for c := range n.Descendants() {
 		if c.DataAtom == atom.A {

@@ -157,7 +157,7 @@ func (r *revealer) control(id string, n *html.Node) {
 }
 
 // rowKey returns the same key for elements of the same kind, such as all answers in an FAQ. The key consists of the
-// tags and first classes of the element, its predecessor and its parent.
+// tags and first classes of the element, its previous sibling and its parent.
 func rowKey(n *html.Node) string {
 	prev := previousElement(n)
 	if prev == nil || n.Parent == nil || isInvisible(prev) || kindOfElement(prev) == kindOfElement(n) {

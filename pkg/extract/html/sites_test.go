@@ -348,7 +348,7 @@ func (s docSite) measure(t *testing.T, pages []string) []siteResult {
 	return kept
 }
 
-// everyNth picks `count` results, evenly spread.
+// everyNth picks `count` evenly spaced results.
 func everyNth(results []siteResult, count int) []siteResult {
 	chosen := make([]siteResult, 0, count)
 	for i := range count {

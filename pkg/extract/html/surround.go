@@ -70,7 +70,7 @@ func (t *pageTree) containsHeadings(child, parent *html.Node) bool {
 	return c.clear.headings == p.clear.headings && c.clear.prose()*10 >= p.clear.prose()*9
 }
 
-// side says where an element is relative to the content.
+// side is an element's position relative to the content.
 type side int
 
 const (

@@ -371,8 +371,8 @@ func (r gridRow) texts(once bool) []string {
 	return texts
 }
 
-// isSingleCell reports whether one cell spans the whole row. It is a heading for the rows below and is written only
-// once.
+// isSingleCell reports whether one cell spans the whole row. Such a cell is a heading for the rows below and is written
+// only once.
 func (r gridRow) isSingleCell() bool {
 	for i, c := range r.cells {
 		if i > 0 && (c.first || c.text != "" && c.text != r.cells[0].text) {

@@ -351,7 +351,7 @@ func isInformativeAlt(alt string) bool {
 	return len(words) > 1 || strings.ContainsFunc(alt, func(r rune) bool { return r > 0x2e80 })
 }
 
-// titles emits only the h1 headings in a header element, because many pages have their title there.
+// titles emits only the h1 headings in a header element, because many pages put their title there.
 func (w *walker) titles(header *html.Node) {
 	if header.DataAtom != atom.Header {
 		return

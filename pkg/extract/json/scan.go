@@ -71,8 +71,8 @@ func (s *scanner) next() (token, error) {
 	}
 }
 
-// isEmpty reports whether the object or array just started is empty, or the text ends. It skips white space but not the
-// closing bracket.
+// isEmpty reports whether the object or array that just started is empty or the text ends there. It skips white space
+// but not the closing bracket.
 func (s *scanner) isEmpty() bool {
 	for {
 		c, err := s.r.Peek(1)

@@ -17,7 +17,7 @@ import (
 )
 
 // softBreak stands for a line end in the source that isn't a line break in the text. It is replaced once the characters
-// on both sides are known.
+// on either side are known.
 const softBreak = '\x00'
 
 // templateMark matches markup for site generators: shortcodes, template tags, anchors.

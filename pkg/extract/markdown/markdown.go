@@ -29,8 +29,8 @@ var Format = format.Format{
 }
 
 // read reads CommonMark with GitHub's tables, task lists and bare URLs, footnotes, definition lists and front matter.
-// If PlainRows is set, the text includes link addresses and HTML markup. Otherwise, the blocks' links hold the
-// addresses, and the markup is dropped.
+// If PlainRows is set, the text includes link URLs and HTML markup. Otherwise, the blocks' links hold the URLs, and the
+// markup is dropped.
 func read(p *format.Parser) error {
 	if p.Src.Size > maxMarkdown {
 		p.Out.Warn("the Markdown is longer than " + format.SizeText(maxMarkdown) + ", so it was read as plain text")

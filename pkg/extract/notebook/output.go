@@ -104,8 +104,8 @@ func isScript(page string) bool {
 // control matches escape sequences for terminals, such as colours.
 var control = lazyregexp.New(`\x1b\[[0-9;?]*[A-Za-z]|\x1b\][^\x07]*\x07`)
 
-// printed emits a program's output as a terminal shows it. If a line was overwritten, such as a progress bar, only the
-// last version remains.
+// printed emits a program's output as a terminal would show it. If a line was overwritten, as with a progress bar, only
+// the last version remains.
 func (r *reader) printed(text string) error {
 	if len(text) > maxOutputBytes {
 		text = format.Cut(text, maxOutputBytes)

@@ -31,7 +31,7 @@ func NewPackage(a *zip.Archive) *Package {
 	return &Package{Archive: a, embedded: map[string]bool{}}
 }
 
-// Relation is a relationship from a part to another part or to an address.
+// Relation is a relationship from a part to another part or to a URL.
 type Relation struct {
 	ID     string
 	Type   string
@@ -108,8 +108,8 @@ func (a *Package) ReadsComments() bool {
 	return !a.P.Src.PlainRows
 }
 
-// Embeds warns that an embedded document is skipped. Only a picture of that document is visible in the file. Formulas
-// are embedded objects too, but cause no warning.
+// Embeds warns that an embedded document is skipped. The file shows only a picture of that document. Formulas are
+// embedded objects too, but cause no warning.
 func (a *Package) Embeds(rels map[string]Relation, id, program string) {
 	a.embedded[rels[id].Target] = true
 	if strings.HasPrefix(program, "Equation") || strings.HasPrefix(program, "MathType") {

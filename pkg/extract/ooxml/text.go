@@ -96,7 +96,7 @@ func (p *DrawnParagraph) bulletOf(sc *xmlscan.Scanner) {
 	})
 }
 
-// drawnRun reads a run or field. It returns the text, the address of its link, and whether it is bold.
+// drawnRun reads a run or field. It returns the text, the URL of its link, and whether it is bold.
 func drawnRun(sc *xmlscan.Scanner, rels map[string]Relation) (text, link string, bold bool) {
 	var b strings.Builder
 	sc.Each(func(e xml.StartElement) bool {

@@ -275,7 +275,7 @@ func (b *alignedBlock) grown(r alignedCells) []column {
 }
 
 // isAligned reports whether every column's cells share a left edge, right edge or centre. It tolerates one outlier per
-// column (such as a header) plus a fifth of the cells.
+// column (such as a header), plus a fifth of the cells.
 func (b *alignedBlock) isAligned(rows []alignedCells) bool {
 	places := make([][3][]float64, len(b.columns))
 	for i, at := range b.at {

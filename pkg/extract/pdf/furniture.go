@@ -68,8 +68,8 @@ type standing struct {
 
 func standingOf(l pdftext.Line) standing { return standing{l.Cells[0].X0, l.Y, l.Text()} }
 
-// running reports whether the line was at the same height `y` on at least two recent pages, like a chapter's running
-// title. `masked` is its text with numbers masked.
+// running reports whether a line was at the same height `y` on at least two recent pages, as a chapter's running title
+// would be. `masked` is the line's text with numbers masked.
 func (l *layout) running(masked string, y float64) bool {
 	n := 0
 	for _, page := range l.recent {

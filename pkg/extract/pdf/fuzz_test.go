@@ -13,7 +13,7 @@ func FuzzPDF(f *testing.F) {
 	if testing.Short() {
 		f.Skip("compiling PDFium takes seconds")
 	}
-	// Compile PDFium first, because that takes longer than a single input may.
+	// Compile PDFium first, because that takes longer than a single input is allowed to take.
 	if _, err := pdf.StartPDFium(extracttest.Compiled); err != nil {
 		f.Fatal(err)
 	}

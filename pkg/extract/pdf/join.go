@@ -8,8 +8,8 @@ import (
 )
 
 // appendLine appends a line to `text`, which it may modify in place. It inserts a space unless the script has no spaces
-// between words. A hyphen that divides a word at the end of `text` is dropped and no space added, but the hyphen of a
-// compound such as "state-of-the-" stays.
+// between words. A hyphen that divides a word at the end of `text` is dropped, and no space is added. The hyphen of a
+// compound such as "state-of-the-" is kept.
 func appendLine(text []byte, line string) []byte {
 	if len(text) == 0 || line == "" {
 		return append(text, line...)

@@ -13,8 +13,8 @@ const (
 	smallerNote  = 0.25 // minimum difference in size between a note and the text above, in points
 )
 
-// startsApart reports whether a line starts a caption or footnote, or is the first line after a caption or footnote.
-// Spacing and indentation may not change at such a line, so startsApart relies on other evidence.
+// startsApart reports whether a line starts a caption or footnote, or is the first line after one. Spacing and
+// indentation may not change at such a line, so startsApart relies on other evidence.
 func startsApart(para []pdftext.Line, line pdftext.Line, wide bool) bool {
 	last, text := para[len(para)-1], line.Text()
 	ended := endsSentence(last.Text())

@@ -194,7 +194,7 @@ func differInSize(a, b structs.FPDF_FS_RECTF) bool {
 	return math.Abs(float64(a.Top-b.Top)) > uneven || math.Abs(float64(a.Bottom-b.Bottom)) > uneven
 }
 
-// parts splits a word where its characters' height changes, such as a number with an exponent, and passes the parts to
+// parts splits a word at changes in its characters' height, as in a number with an exponent, and passes the parts to
 // the Builder. If all characters have the same height, it does nothing and returns false.
 func (c *pdfiumWords) parts(units []rune, n int, first structs.FPDF_FS_RECTF) bool {
 	last, from := first, 0

@@ -15,7 +15,7 @@ import (
 )
 
 // readScanned lays out pages whose text was recognised in pictures from a document in another format. These pages have
-// no size in points, so it is derived from the pictures' resolution.
+// no size in points, so their size is derived from the pictures' resolution.
 func readScanned(p *format.Parser, pages []scan.Page) error {
 	const points = 72.0 / format.ScanResolution // per pixel
 	s := &source{p: p, pages: len(pages)}

@@ -136,7 +136,7 @@ func (v *survey) conclude() {
 	v.repeated = map[string]bool{}
 	const atLeast = 3
 	for text, t := range v.edges {
-		// Two fifths of the pages are enough, because left and right pages may differ.
+		// Two fifths of the pages are enough, because left-hand and right-hand pages may differ.
 		if t.pages >= atLeast && t.pages*5 >= v.pages*2 && isFurniture(text) {
 			v.repeated[text] = true
 		}

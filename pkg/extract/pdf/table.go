@@ -160,8 +160,8 @@ type openTable struct {
 	header  []string
 }
 
-// matchesColumns reports whether `columns` match the open table's. The whole table may be shifted, as between left and
-// right pages.
+// matchesColumns reports whether `columns` match the open table's columns. The whole table may be shifted, as it is
+// between left-hand and right-hand pages.
 func (t *openTable) matchesColumns(columns []column, size float64) bool {
 	if t == nil || len(columns) != len(t.columns) || len(columns) == 0 {
 		return false
@@ -205,7 +205,7 @@ type pageTable struct {
 	spanning bool        // names span several columns or rows
 }
 
-// emitTable emits a table's rows. It names columns only if it's certain of the names, because a value under the wrong
+// emitTable emits a table's rows. It uses column names only if it's certain of them, because a value under the wrong
 // name is misleading.
 func (l *layout) emitTable(t *pageTable) error {
 	w := &table.Writer{Out: l.p.Out, Page: l.number, IsHeader: t.header}

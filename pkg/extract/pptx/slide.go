@@ -83,7 +83,7 @@ func (s *slideWalker) shape(sc *xmlscan.Scanner, e xml.StartElement) bool {
 
 func (s *slideWalker) size() int { return s.count + len(s.title) }
 
-// box reads a shape into a new box, which it drops if the shape has no text.
+// box reads a shape into a new box. If the shape has no text, the box is dropped.
 func (s *slideWalker) box(read func()) {
 	s.boxes = append(s.boxes, slideBox{})
 	read()

@@ -18,8 +18,8 @@ import (
 	"github.com/sluice/sluice/pkg/extract/format"
 )
 
-// Format fuzzes a format's reader. The seeds are `more` and the sample documents whose names end in `suffix`. Any input
-// must yield an *Error or valid blocks.
+// Format fuzzes a format's reader. The seeds are `more`, plus the sample documents whose names end in `suffix`. Any
+// input must yield an *Error or valid blocks.
 func Format(f *testing.F, suffix string, more ...string) {
 	files, err := filepath.Glob(filepath.Join(extracttest.Documents, "*"+suffix))
 	if err != nil {

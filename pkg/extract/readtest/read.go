@@ -1,5 +1,5 @@
-// Package readtest reads documents in tests and checks the results. It imports package extract, so tests for formats
-// can use it only from external test packages.
+// Package readtest reads documents in tests and checks the results. It imports package extract, so format packages can
+// use it only in external test packages.
 package readtest
 
 import (

@@ -90,8 +90,8 @@ func (r *reader) close() error {
 	return err
 }
 
-// skips lists destinations without text for readers. Destinations that the file marks as optional are skipped as well,
-// unless they are in optionals.
+// skips lists destinations that contain no text for readers. Destinations that the file marks as optional are skipped
+// as well, unless they are in optionals.
 var skips = wordset.Of(`colortbl filetbl revtbl pict objdata nonshppict shprslt nonesttables xe tc rxe bkmkstart bkmkend listtable listoverridetable
 	list listname leveltext levelnumbers rsidtbl generator template private userprops xmlnstbl themedata colorschememapping datastore latentstyles htmltag mhtmltag sp objclass objname
 	ftnsep ftnsepc aftnsep aftnsepc ftncn aftncn formfield falt panose`)

@@ -277,7 +277,7 @@ func (r *reader) comment() error {
 	return nil
 }
 
-// margin reads a header or footer. Text repeated in several sections is read once. Headers are emitted after the
+// margin reads a header or footer. Text repeated in several sections is read only once. Headers are emitted after the
 // current paragraph, footers after the body.
 func (r *reader) margin(header bool) error {
 	outer := r.flow

@@ -210,7 +210,7 @@ func dateText(d *[5]int) string {
 	return fmt.Sprintf("%04d-%02d-%02dT%02d:%02d:00", d[0], d[1], d[2], d[3], d[4])
 }
 
-// hyperlink returns the address in a field's instruction, or "" if it doesn't link to another document.
+// hyperlink returns the URL in a field's instruction, or "" if it doesn't link to another document.
 func hyperlink(instruction string) string {
 	rest, ok := strings.CutPrefix(strings.TrimSpace(instruction), "HYPERLINK")
 	if !ok {

@@ -22,7 +22,7 @@ func limitMemory(bytes int64) error {
 func limitCPU(uint64) error { return nil }
 
 // confine does nothing on this system: the process keeps the service user's rights. confine doesn't report them as
-// missing restrictions, because the manual covers this and operators can't change it.
+// missing restrictions, because the manual covers this limitation and operators can't change it.
 func confine([]string) (missing []string) { return nil }
 
 // childAttributes returns nil on this system. A child exits when its input ends.

@@ -106,7 +106,7 @@ func (w *Worker) start() error {
 			return
 		}
 		<-w.stop
-		// Ignore the errors. They only say that the child has already exited, or how it exited.
+		// Ignore the errors. They only report that the child has already exited, or how it exited.
 		_ = w.cmd.Process.Kill()
 		_ = w.cmd.Wait()
 	}()

@@ -81,7 +81,7 @@ func groupedRows(rows [][]string) int {
 }
 
 // isGrouped reports whether the first n rows are a header with groups. The last of these rows names columns of values.
-// Each row above it names groups of the names below: "", "2023", "", "2024", "" above "Region", "Q1", "Q2", "Q1", "Q2".
+// Each row above it groups the names below: "", "2023", "", "2024", "" above "Region", "Q1", "Q2", "Q1", "Q2".
 func isGrouped(rows [][]string, n int) bool {
 	names := rows[n-1]
 	if Filled(names) < 3 || Filled(names) < len(names)-1 || !AllNames(names) || !valuesBelow(rows[n-1:]) {
@@ -133,8 +133,8 @@ func valuesBelow(rows [][]string) bool {
 	return false
 }
 
-// hasRepeats reports whether the row's words often recur below it in the same column. Values repeat, names don't. A
-// repeat of the whole header, as in concatenated files, does not count.
+// hasRepeats reports whether the row's words often recur below it in the same column. Values tend to recur, but names
+// don't. A repetition of the whole header, as in concatenated files, does not count.
 func hasRepeats(row []string, below [][]string) bool {
 	hits := 0
 	for _, r := range below {

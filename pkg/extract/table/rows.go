@@ -23,7 +23,7 @@ type Row struct {
 	Marked []bool // for each cell, whether bold text or a background highlights it; nil if unknown
 	Merged []Merged
 	Links  []domain.BlockLink
-	// Targets are addresses to write after the cells, by column. It may be nil.
+	// Targets are link URLs to write after the cells, by column. It may be nil.
 	Targets []string
 }
 
@@ -264,8 +264,8 @@ func (w *Writer) emit(r Row, text string) error {
 	return w.Out.Add(domain.Block{Kind: domain.BlockTableRow, Text: text, Page: w.Page, Sheet: w.Sheet, Row: r.Number, Links: r.Links})
 }
 
-// textWithLinks returns the cells, each followed by its link address unless the text already contains it. The number of
-// addresses is limited to a block's maximum number of links.
+// textWithLinks returns the cells, each followed by its link URL unless the text already contains it. The number of
+// URLs is limited to a block's maximum number of links.
 func (r *Row) textWithLinks() []string {
 	if r.Targets == nil {
 		return r.Cells

@@ -18,9 +18,9 @@ func (w *Writer) sheetAbove(rows []Row, cells [][]string) int {
 }
 
 // PropertyRows returns how many leading rows hold property-value pairs, including title rows. If a table of items
-// follows, only the rows above it count. If no table follows, all rows count if any row holds several pairs; otherwise
-// none count. `header` reports whether a row is marked as a header, and `wide` whether a row has merged cells next to
-// other cells.
+// follows, only the rows above it count. If no table follows, either all rows count, provided that any row holds
+// several pairs, or none do. `header` reports whether a row is marked as a header, and `wide` whether a row has merged
+// cells next to other cells.
 func PropertyRows(cells [][]string, header, wide func(row int) bool) int {
 	n := slices.IndexFunc(cells, func(r []string) bool { return Filled(r) > 2 && !labelledCells(r) })
 	first := -1 // column of the first name in the table of items

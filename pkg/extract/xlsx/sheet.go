@@ -220,7 +220,7 @@ func columnOf(ref string) (int, bool) {
 	return 0, false
 }
 
-// cell reads the current element as a cell. It returns the text as displayed and, for a HYPERLINK formula, the address.
+// cell reads the current element as a cell. It returns the text as displayed and, for a HYPERLINK formula, the URL.
 func (r *sheetReader) cell(sc *xmlscan.Scanner, e xml.StartElement) (text, link string) {
 	var value, inline, formula string
 	computed := false
@@ -283,11 +283,10 @@ func (r *sheetReader) cell(sc *xmlscan.Scanner, e xml.StartElement) (text, link 
 	return r.w.styles.show(trimmed, style), link
 }
 
-// hyperlinkFormula matches =HYPERLINK("address", "text"). The address must be a constant; the text may be an
-// expression.
+// hyperlinkFormula matches =HYPERLINK("URL", "text"). The URL must be a constant; the text may be an expression.
 var hyperlinkFormula = lazyregexp.New(`(?i)^=?\s*HYPERLINK\(\s*"((?:[^"]|"")+)"\s*(?:\)|,\s*"((?:[^"]|"")*)"\s*\)|,)`)
 
-// formulaLink returns a HYPERLINK formula's text and address. Both are "" for other formulas.
+// formulaLink returns a HYPERLINK formula's text and URL. Both are "" for other formulas.
 func formulaLink(formula string) (text, address string) {
 	m := hyperlinkFormula().FindStringSubmatch(formula)
 	if m == nil || strings.HasPrefix(m[1], "#") {

@@ -1,6 +1,6 @@
 // Package pdfgarbled detects wrongly decoded PDF text.
 //
-// A font's map from glyphs to characters may be missing or wrong. The page then looks right, but its text is garbage.
+// A font's map from glyphs to characters may be missing or wrong. The page then looks correct, but its text is garbage.
 // There are two signs: words with undecoded characters ([Unknown]), and letter pairs that occur in no language
 // ([HasSubstitutedLetters]).
 package pdfgarbled

@@ -135,8 +135,8 @@ func unRunLength(data []byte) []byte {
 	return out
 }
 
-// unLZW decompresses the LZW variant of TIFF and PDF, whose codes become longer as the table grows. If `early` is true,
-// as is usual, codes become longer one table entry before all codes of the old length are used up.
+// unLZW decompresses the variant of LZW used by TIFF and PDF, whose codes become longer as the table grows. If `early`
+// is true, as is usual, codes become longer one table entry before all codes of the old length are used up.
 func unLZW(data []byte, early bool) []byte {
 	const clear, end = 256, 257
 	type item struct {

@@ -322,7 +322,7 @@ func (in *interpreter) moveLine(x, y float64) {
 	}
 }
 
-// advance moves the pen by a distance in unscaled text space.
+// advance moves the pen by a distance given in unscaled text space.
 func (in *interpreter) advance(d float64) {
 	x, y := d*in.state.scale, 0.0
 	if f := in.state.font; f != nil && f.Vertical {

@@ -177,7 +177,7 @@ func (b *lineBuilder) setArtifact(is bool) {
 	b.artifact = is
 }
 
-// extend moves the pen past glyphs whose text was replaced.
+// extend moves the pen past glyphs whose text has been replaced.
 func (b *lineBuilder) extend(x, y float64) {
 	if n := len(b.pieces); b.open && n > 0 {
 		b.end = x*b.dx + y*b.dy
