@@ -11,7 +11,7 @@ import (
 	"github.com/sluice/sluice/pkg/filter"
 )
 
-// Limits on rows and queries, shared by all engines.
+// Limits for rows and queries, shared by all engines.
 const (
 	MaxLimit         = 10_000   // Query.Limit
 	MaxDimensions    = 16_384   // Space.Dimensions

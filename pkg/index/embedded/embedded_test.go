@@ -66,7 +66,7 @@ func mustOpen(t testing.TB, dir string, opts Options) *Index {
 	return x
 }
 
-// testWriter fails the test on any log output: the index logs only errors.
+// testWriter fails the test on any log output, because the index logs only errors.
 type testWriter struct{ t testing.TB }
 
 func (w testWriter) Write(p []byte) (int, error) {

@@ -171,7 +171,7 @@ func TestARowReplacedInTheSameCallIsNotFound(t *testing.T) {
 	}
 }
 
-// found searches for a word that is in every row and returns the number of distinct hits, as text.
+// found searches for a word that is in every row and returns the number of distinct hits as a string.
 func found(t *testing.T, x *Index) string {
 	t.Helper()
 	r, err := x.Search(t.Context(), crashSpace, index.Query{Text: "common", Limit: 100})

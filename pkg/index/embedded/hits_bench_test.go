@@ -9,7 +9,7 @@ import (
 	"github.com/sluice/sluice/pkg/index/embedded/store"
 )
 
-// BenchmarkRows reads the rows for 400 hits, the most a hybrid search finds.
+// BenchmarkRows reads the rows for 400 hits, the maximum for a hybrid search.
 func BenchmarkRows(b *testing.B) {
 	eachSize(b, func(b *testing.B, x *Index, c *benchCorpus) {
 		vector := c.vector()

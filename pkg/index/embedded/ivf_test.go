@@ -23,8 +23,8 @@ import (
 // everywhereIVF makes every test in the package build an IVF after a few rows.
 var everywhereIVF = flag.Bool("cells", false, "have indexes that tests open with no other sizes keep codes and cells from a few rows on")
 
-// smallSizes are thresholds that trigger an IVF after a few rows. The probe radius is so large that an IVF search finds
-// the same rows as an exact one.
+// smallSizes holds thresholds that trigger an IVF after a few rows. The probe radius is so large that an IVF search
+// finds the same rows as an exact one.
 var smallSizes = vector.Thresholds{Codes: 40, Exact: 8, IVF: 48, Radius: vector.Radius{8, 8}}
 
 func TestConformanceWithIVF(t *testing.T) {

@@ -201,7 +201,7 @@ func searchView(ctx context.Context, v store.View, q index.Query, filter lexical
 	return found, nil
 }
 
-// describe fills in the hits of both legs. It computes exact vector scores for hits that only the lexical leg found.
+// describe fills in the hits from both legs. It computes exact vector scores for hits that only the lexical leg found.
 // `slots` are the hits' slots, and `near` is the vector leg's result. Both are sorted by slot.
 func describe(ctx context.Context, v store.View, hits []index.Hit, slots []uint32, query []float32, near []topk.Scored, words *lexical.Query) error {
 	if err := v.Locate(ctx, slots, hits); err != nil {

@@ -44,7 +44,7 @@ func TestListsThatAreCachedNeverOutliveAWrite(t *testing.T) {
 	}
 }
 
-// search returns each hit's scores by key, along with the words' weights, as text.
+// search returns each hit's scores by key, along with the words' weights, as a string.
 func search(ctx context.Context, t *testing.T, x *Index, q index.Query) map[string]string {
 	t.Helper()
 	r, err := x.Search(ctx, crashSpace, q)

@@ -9,7 +9,7 @@ import (
 	"github.com/sluice/sluice/pkg/index"
 )
 
-// smallRows is the boundary, so the test uses one space of that size and one with a row more.
+// smallRows is the boundary, so the test uses one space of that size and one with one more row.
 func TestTheVectorLegMayHaveALimitOfItsOwn(t *testing.T) {
 	t.Parallel()
 	space := index.Space{DatastoreID: "store", Model: "model", Dimensions: 2}

@@ -14,7 +14,7 @@ import (
 	"github.com/sluice/sluice/pkg/index"
 )
 
-// oddTexts returns texts that must be stored byte for byte.
+// oddTexts returns strings that must be stored byte for byte.
 func oddTexts() map[string]string {
 	return map[string]string{
 		"emoji":        "👩‍👩‍👧‍👦 family 🏳️‍🌈 🙂",

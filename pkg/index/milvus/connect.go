@@ -33,7 +33,7 @@ const (
 	firstRetryGap = 100 * time.Millisecond // doubles each time and varies by up to half
 )
 
-// server is a connection to the server and the server's properties.
+// server holds a connection to the server, and the server's properties.
 type server struct {
 	client.Client
 	service milvuspb.MilvusServiceClient // for calls the SDK lacks or implements incorrectly
@@ -75,7 +75,7 @@ func (x *Index) server(ctx context.Context) (*server, error) {
 	return srv, nil
 }
 
-// connect connects and determines the server's properties.
+// connect establishes a connection and determines the server's properties.
 func (x *Index) connect(ctx context.Context) (*server, error) {
 	interceptors := []grpc.UnaryClientInterceptor{checkStatus}
 	if x.fault != nil {

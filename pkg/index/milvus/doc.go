@@ -11,7 +11,7 @@
 //
 // Milvus does not enforce unique primary keys and cannot replace a row in place: between a delete and an insert, the
 // row is missing. So a write first reads which of its rows exist. It skips existing rows with the same content, deletes
-// and reinserts those whose content differs, and inserts missing ones. A repeated job therefore changes nothing
+// and reinserts those whose content differs, and inserts missing ones. Repeating a job therefore changes nothing
 // visible, and after a crash the next run adds the missing rows. If two processes write the same generation at the same
 // time, both may insert the same row. All reads ignore such copies, and they are removed when the generation is swept.
 //

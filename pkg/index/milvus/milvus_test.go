@@ -27,7 +27,7 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(engines.Stopping(m))
 }
 
-// servers contains the kinds of servers that all behaviour tests run on.
+// servers lists the kinds of servers that all behaviour tests run on.
 var servers = map[string]func(testing.TB) string{"standalone": engines.MilvusForTest, "lite": engines.MilvusLiteForTest}
 
 // onEveryServer runs a test on each kind of server.

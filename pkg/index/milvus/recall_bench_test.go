@@ -83,7 +83,7 @@ func readVectors(b *testing.B, path string) [][]float32 {
 	return out
 }
 
-// fillVectors writes rows with little but their vectors.
+// fillVectors writes rows that contain little besides their vectors.
 func fillVectors(b *testing.B, addr string, vectors [][]float32) *filled {
 	b.Helper()
 	f := &filled{x: openForTest(b, addr, testPrefix(b, addr)), vectors: make(map[string][]float32, len(vectors))}

@@ -38,7 +38,7 @@ const (
 	fieldSparse     = "sparse" // missing if the server does not support sparse vectors
 )
 
-// Limits on fields.
+// Field limits.
 const (
 	maxDatastoreBytes  = 64
 	maxDatasourceBytes = 128

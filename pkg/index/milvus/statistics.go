@@ -40,7 +40,7 @@ const (
 	staleMaxAge = time.Minute
 )
 
-// Limits on the cache.
+// Cache limits.
 const (
 	maxStatistics   = 512
 	maxCountedWords = 10_000 // per space

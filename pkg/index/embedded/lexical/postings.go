@@ -228,7 +228,7 @@ func (b *BlockBuilder) Close() error {
 	return err
 }
 
-// EncodeDirectory returns the stored form of a segment's directory: the first terms of its blocks and a checksum.
+// EncodeDirectory encodes a segment's directory for storage: the first term in each of its blocks, and a checksum.
 func EncodeDirectory(id int64, firsts []string) []byte {
 	var out []byte
 	for _, f := range firsts {

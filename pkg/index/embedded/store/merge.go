@@ -21,7 +21,7 @@ const (
 	mergeStepBlocks = 64
 )
 
-// needsSweep reports whether enough slots are dead to rewrite segments.
+// needsSweep reports whether enough slots are dead to make it worth rewriting segments.
 func (s *Snapshot) needsSweep() bool {
 	var inSegments int64
 	for _, seg := range s.Segments {

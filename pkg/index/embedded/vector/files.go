@@ -17,7 +17,7 @@ import (
 const (
 	// Minimum number of slots for codes. Smaller spaces have no codes and are searched exactly.
 	codesFrom = 16_384
-	// RecentreFactor is how much a space must grow before its centroid and codes are recomputed.
+	// RecentreFactor is the factor by which a space must grow before its centroid and codes are recomputed.
 	RecentreFactor = 4
 	// Number of vectors averaged for the centroid.
 	centroidSample = 16_384

@@ -14,7 +14,7 @@ import (
 // bound.
 
 const (
-	// Number of slots compared together.
+	// Number of slots compared at a time.
 	intervalBatch = 64
 	// Minimum number of rows per requested result. A search over fewer rows would read most vectors anyway.
 	minIntervalRows = 8

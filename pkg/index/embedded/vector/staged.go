@@ -259,7 +259,7 @@ const (
 	// minScratch is the number of candidates that triggers the first compaction. Buffers with a capacity above maxScratch
 	// aren't reused.
 	minScratch, maxScratch = 8192, 1 << 18
-	// Number of rows rescored together.
+	// Number of rows rescored at a time.
 	rescoreBatch = 16
 	// Number of int8 codes to prefetch.
 	prefetchAhead = 6

@@ -81,7 +81,7 @@ func TestARotationSpreadsEveryDimensionOverAll(t *testing.T) {
 	}
 }
 
-// TestTheRotationMatchesStoredCodes fails if the rotation changes, because stored codes would become useless.
+// TestTheRotationMatchesStoredCodes fails if the rotation changes, because that would make stored codes useless.
 func TestTheRotationMatchesStoredCodes(t *testing.T) {
 	t.Parallel()
 	v := []float32{1, 2, 3, 4, 5}

@@ -12,7 +12,7 @@ import (
 	"math"
 )
 
-// Rows is the number of codes compared together. They are transposed: the first bytes of all codes come first, then
+// Rows is the number of codes compared at a time. They are transposed: the first bytes of all codes come first, then
 // their second bytes, and so on. The codes' scales, offsets and errors follow as float32.
 const Rows = 64
 

@@ -1,6 +1,6 @@
 package quant
 
-// processors returns the vector kernels for estimates that this processor supports, by instruction set.
+// processors maps instruction sets to the vector kernels for estimates, if this processor supports them.
 func processors(q *Query) map[string]func(e *Estimates, codes []byte, times, threshold float32) uint64 {
 	out := map[string]func(e *Estimates, codes []byte, times, threshold float32) uint64{}
 	if wide {
