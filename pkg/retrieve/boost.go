@@ -102,7 +102,7 @@ func rerankBoosted(reranked []*candidate) {
 	}
 }
 
-// Prefix of metadata keys read from a document's file.
+// Prefix of the metadata keys that were read from a document's file.
 const documentPrefix = "document."
 
 // documentValues returns a key's values in a datasource's current metadata and properties.

@@ -19,8 +19,7 @@ func numberOf(datasource string) (n int) {
 	return n
 }
 
-// counted returns a candidate with `length` words. `words` lists the numbers of occurrences of some words, e.g. "gate:3
-// weir:1".
+// counted returns a candidate with `length` words. `words` says how often some words occur, e.g. "gate:3 weir:1".
 func counted(datasource string, ordinal, length int, lexical float64, words string) candidate {
 	c := candidate{lexical: lexical, number: numberOf(datasource), hit: &index.Hit{
 		Row: index.Row{Key: fmt.Sprint(datasource, ":1:", ordinal), DatasourceID: datasource, Ordinal: ordinal}, Length: length,

@@ -206,7 +206,7 @@ func (b *fingerprintBuffer) take(capacity int) []uint64 {
 	return b.hashes[used : used : used+capacity]
 }
 
-// isRepeated reports whether the candidate repeats a better one: the texts are near-duplicates, and the better one
+// isRepeated reports whether the candidate repeats a better one, i.e. the texts are near-duplicates, and the better one
 // contains all of the candidate's query terms. It sets c.duplicateOf and caches the result in the candidate.
 func (f *duplicateFinder) isRepeated(c *candidate) bool {
 	if c.compared {

@@ -79,8 +79,8 @@ func (r *Retriever) searchLegs(ctx context.Context, req Request, filter index.Fi
 
 // Permits limits the number of concurrent searches.
 type Permits interface {
-	// TryEnter takes a permit for one of the workspace's searches and reports whether there was one. If so, the caller
-	// must call `leave` once.
+	// TryEnter tries to take a permit for one of the workspace's searches and reports whether it succeeded. If so, the
+	// caller must call `leave` once.
 	TryEnter(workspace string) (leave func(), ok bool)
 }
 

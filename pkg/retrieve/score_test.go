@@ -160,5 +160,5 @@ func TestFuse_scores_what_holds_the_words_as_relevant_in_a_small_datastore(t *te
 	}
 }
 
-// Minimum score of fragments that an agent reads.
+// Minimum score for a fragment to be read by an agent.
 const relevantScore = 0.25

@@ -112,7 +112,7 @@ func words(seed uint64, n int) []string {
 	return out
 }
 
-// characters returns 300 ideographs chosen by the seed. It then replaces `replaced` of them with another ideograph.
+// characters returns 300 ideographs chosen by the seed, with `replaced` of them replaced by another ideograph.
 func characters(seed uint64, replaced int) string {
 	r := rand.New(rand.NewPCG(seed, 1))
 	out := make([]rune, 300)

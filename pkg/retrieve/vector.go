@@ -160,7 +160,7 @@ type preparer interface {
 	Prepare(ctx context.Context, space index.Space, q index.Query) (index.Prepared, error)
 }
 
-// vectorFor embeds the query for a datastore, while the index already searches for its words.
+// vectorFor embeds the query for a datastore while the index is already searching for the query's words.
 func (q *query) vectorFor(ctx context.Context, engine Searcher, ds domain.Datastore, request index.Query) (made embedding, words index.Prepared, err error) {
 	ready, ok := engine.(preparer)
 	if !ok || q.Mode != domain.SearchHybrid || ds.EmbeddingModel == "" || q.Vector != nil {
