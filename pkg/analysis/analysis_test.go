@@ -265,7 +265,7 @@ func TestSentencesSplitsAtLongRunsOfMarks(t *testing.T) {
 	}
 }
 
-// seeds are unusual texts for fuzzing.
+// seeds are unusual inputs for fuzzing.
 var seeds = []string{
 	"", "The houses", "AX-200_b.c,d/e", "東京都ー", "ที่นี่", "\xff\xfe\x00", "a\u0301\u0301\u0301", "🙂👨\u200d👩\u200d👧", "שָׁלוֹם العَرَبِيَّة", "1,000.00-2",
 	"ＡＢＣ①②", "\u200d\u200d", "کتاب\u200cخانه\u200c", "a\u200b\u200b-b\u200bc", "ज़\u093c", "٢٠20", "hoà quý uỳ", "İstanbul ı", "ß", "x" + strings.Repeat("\u0300", 200), strings.Repeat("-a", 40),

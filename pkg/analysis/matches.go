@@ -9,9 +9,9 @@ import (
 // Match is a passage, text[Start:End], that matches a query.
 type Match struct{ Start, End int }
 
-// Matches returns the words in a text that match a query term, in order, at most `limit`. `lang` is the result of
-// Detect. Adjacent matches in a script without spaces are merged, and so are matches separated by a single joining
-// character, as in AX-200.
+// Matches returns up to `limit` words in a text that match a query term, in order. `lang` is the result of Detect.
+// Adjacent matches in a script without spaces are merged, and so are matches separated by a single joining character,
+// as in AX-200.
 func Matches(text string, lang Language, query []QueryTerm, limit int) []Match {
 	forms := formsToMark(query)
 	var out []Match

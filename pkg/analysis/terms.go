@@ -9,7 +9,7 @@ import (
 	"github.com/sluice/sluice/pkg/bounded"
 )
 
-// Terms returns the index terms of a text in reading order, with repetitions, at most MaxTerms. `lang` is the result of
+// Terms returns up to MaxTerms index terms of a text in reading order, including repetitions. `lang` is the result of
 // Detect.
 func Terms(text string, lang Language) []string { return new(Analyzer).Terms(text, lang) }
 
@@ -118,8 +118,8 @@ type QueryTerm struct {
 	Count        int
 }
 
-// Query returns the distinct words in a query, in order, at most MaxQueryTerms. `langs` are the documents' languages,
-// as returned by Detect. If there are none, Query uses English and the query's own language. It drops function words in
+// Query returns up to MaxQueryTerms distinct words in a query, in order. `langs` are the documents' languages, as
+// returned by Detect. If there are none, Query uses English and the query's own language. It drops function words in
 // the query's language, unless there are no other words.
 //
 // A query typed without diacritics also finds Vietnamese words that have them.
