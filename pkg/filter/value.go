@@ -155,7 +155,7 @@ func (v Value) Any() any {
 // MarshalJSON implements json.Marshaler.
 func (v Value) MarshalJSON() ([]byte, error) { return json.Marshal(v.Any()) }
 
-// Layouts of dates. They are in UTC unless they have a zone.
+// Date layouts. Dates are in UTC unless they have a time zone.
 var layouts = []string{time.RFC3339Nano, "2006-01-02T15:04:05.999999999", "2006-01-02T15:04", "2006-01-02T15:04Z07:00", "2006-01-02"}
 
 // Lengths in bytes of the shortest and longest dates. Fractional seconds may have up to nine digits.
