@@ -21,7 +21,7 @@ type collection struct {
 	gold      map[string][]string // by question; a right answer contains at least one
 }
 
-// names returns the requested collections, or by default all that have documents and answers.
+// names returns the requested collections or, by default, all collections that have documents and answers.
 func names(s settings) ([]string, error) {
 	found, err := bench.Collections(s.data, s.collections)
 	if err != nil || len(s.collections) > 0 {

@@ -154,8 +154,8 @@ func covers(rectangles []domain.PageRectangle, c quotedChar) (inside, touched bo
 	return share >= coveredShare, touched
 }
 
-// coveredWords counts the letters in a quotation's words (`all`) and how many of them are inside the rectangles
-// (`covered`). If the quotation repeats a word, e.g. a column name, more often than the page does, the extra
+// coveredWords returns the number of letters in a quotation's words (`all`) and how many of them are inside the
+// rectangles (`covered`). If the quotation repeats a word, e.g. a column name, more often than the page does, the extra
 // repetitions don't count.
 func coveredWords(text string, page []pageLetter) (all, covered int) {
 	onPage, inside := map[string]int{}, map[string]int{}

@@ -22,7 +22,7 @@ type object struct {
 
 func (o object) String() string { return o.Kind + " " + o.GetName() }
 
-// kinds has a constructor for each kind of object that may be in the chart.
+// kinds maps each kind of object that may be in the chart to its constructor.
 var kinds = map[string]func() metav1.Object{
 	"v1/ConfigMap":                            func() metav1.Object { return &corev1.ConfigMap{} },
 	"v1/Secret":                               func() metav1.Object { return &corev1.Secret{} },

@@ -20,7 +20,7 @@ import (
 	"github.com/sluice/sluice/tools/powerloss/check"
 )
 
-// partVariable selects the part of the command that a child process runs.
+// partVariable is the environment variable that selects the part of the command that a child process runs.
 const partVariable = "POWERLOSS_PART"
 
 // Parts of the command that run in separate processes.
@@ -86,7 +86,7 @@ func (f flags) cannot(lack error, out io.Writer) error {
 	return fmt.Errorf("%w: %w", errCannot, lack)
 }
 
-// lacking returns what this machine lacks, or nil.
+// lacking returns an error that says what this machine lacks, or nil.
 func lacking() error {
 	if os.Geteuid() != 0 {
 		return errors.New("mounting file systems needs root; run it as root, for example with sudo")

@@ -46,7 +46,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// TestDocumentsAreRead is needed because a pipeline that can't read the documents would seem fastest.
+// TestDocumentsAreRead is needed because a pipeline that can't read the documents would appear to be the fastest.
 func TestDocumentsAreRead(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

@@ -73,7 +73,7 @@ func RunPeer(ctx context.Context, program string, args []string, into any) (*os.
 	if err := cmd.Run(); err != nil {
 		return cmd.ProcessState, fmt.Errorf("%w: %s", err, lastLine(complaint.Bytes()))
 	}
-	// Libraries may print something before the last line.
+	// Libraries may print other output before the last line.
 	if err := json.Unmarshal(lastLine(out.Bytes()), into); err != nil {
 		return cmd.ProcessState, fmt.Errorf("reading its output: %w", err)
 	}

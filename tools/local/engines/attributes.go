@@ -11,7 +11,7 @@ type processAttributes struct {
 	remedy string // what to do if the system refuses them; "" if it never does
 }
 
-// Advice for systems that refuse namespaces.
+// Advice for systems that don't allow namespaces.
 const (
 	isolatedRemedy = "Milvus runs in namespaces of its own, which this system does not permit: run as a user who may make them, " +
 		"or start Milvus elsewhere and give its address in TEST_MILVUS_ADDR"

@@ -33,7 +33,7 @@ func inNamespaces() processAttributes {
 	return s
 }
 
-// The user id that root gets in asOrdinaryUser's user namespace. Anything but 0 works.
+// The user id that root is mapped to in asOrdinaryUser's user namespace. Anything but 0 works.
 const ordinaryID = 1000
 
 // asOrdinaryUser returns attributes for programs that refuse to run as root. For root, the program runs as an ordinary

@@ -34,7 +34,7 @@ type Name struct {
 	IsFile   bool // a file with several chunks rather than a text with one
 }
 
-// Word returns a word that is only in this version of the document.
+// Word returns a word that occurs only in this version of the document.
 func (n Name) Word(version int) string {
 	h := fnv.New64a()
 	fmt.Fprintf(h, "%s/%d", n.CustomID, version)
