@@ -121,7 +121,7 @@ func (t *tab) failed(address, reason string) error {
 }
 
 // waitIdle waits for the page to become idle. It returns late = true if the page did not become idle in time. No matter
-// how long ago the last check was, only pollInterval of that time counts as idle, because an overloaded browser may be
+// how long ago the last check was, at most pollInterval of it counts as idle, because an overloaded browser may be
 // slow to send requests from scripts that have already run.
 func (t *tab) waitIdle(ctx context.Context, address string) (late bool, err error) {
 	tick := time.NewTicker(pollInterval)
