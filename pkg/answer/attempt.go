@@ -34,7 +34,7 @@ func (a *Answerer) complete(ctx context.Context, name string, d promptDraft, emi
 }
 
 // completeBy calls one model. If the model says that the prompt is too long, completeBy retries once with half the
-// size, because the size of the context window is at best approximate.
+// size, because the size of the context window is known only roughly, if at all.
 func (a *Answerer) completeBy(ctx context.Context, m chat.Model, d promptDraft, emit func(string) error) (outcome, error) {
 	if m.Name != "" {
 		d.prompt.Model = m.Name
