@@ -10,8 +10,8 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// TestARevokedKeyIsRefusedAtOnce revokes keys and changes their limits while other goroutines keep looking them up,
-// both through this process's catalog and through a second one on the same database.
+// TestARevokedKeyIsRefusedAtOnce revokes keys and changes their limits, both through this process's catalog and through
+// a second one on the same database, while other goroutines keep looking up the keys.
 func TestARevokedKeyIsRefusedAtOnce(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "catalog.db")
