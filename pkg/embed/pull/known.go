@@ -104,8 +104,8 @@ func Known() []Model {
 	}}
 }
 
-// prompts returns a config_sentence_transformers.json that contains the query and passage prefixes. It is for models
-// published without that file.
+// prompts returns a config_sentence_transformers.json with this content, which holds the query and passage prefixes. It
+// is for models published without that file.
 func prompts(content string) File {
 	sum := sha256.Sum256([]byte(content))
 	return File{Name: "config_sentence_transformers.json", Size: int64(len(content)), SHA256: hex.EncodeToString(sum[:]), Content: content}
