@@ -228,8 +228,8 @@ func (c *Pipeline) PublishedAll(ctx context.Context, jobs []domain.Job) error {
 	return err
 }
 
-// recordPublished handles one job for PublishedAll. The statements' conditions ensure that for a job that was replaced
-// or has ended, it only raises the datasource's highest generation.
+// recordPublished handles one job for PublishedAll. The statements' conditions ensure that a job that was replaced or
+// has ended changes nothing but its datasource's highest generation.
 func recordPublished(ctx context.Context, t *db.Tx, j domain.Job) error {
 	now, generation := t.Stamp(), db.Unsigned(j.Generation)
 	for _, w := range []db.Write{

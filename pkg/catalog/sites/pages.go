@@ -246,7 +246,7 @@ func addPage(ctx context.Context, t *db.Tx, site record.Record, link foundLink, 
 	return page, record.Enqueue(ctx, t, job, record.PriorityPages)
 }
 
-// pageLimit returns the site's page limit: the lower of its own setting and the service's limit.
+// pageLimit returns the site's page limit: the service's limit, unless the site's own setting is lower.
 func (c *Sites) pageLimit(site record.Record) int {
 	if n := site.Config.MaxPages; n > 0 && n < c.limits.Pages {
 		return n

@@ -17,7 +17,7 @@ import (
 // indexed. The site gets its final status once none of its jobs is in progress.
 //
 // Once the stop is committed, no new pages are added. The waiting pages are processed in batches; if the process dies,
-// WorkOnSite processes the others.
+// WorkOnSite processes the remaining ones.
 func (c *Sites) StopCrawl(ctx context.Context, ws, id string) (domain.Datasource, error) {
 	working := false
 	err := c.db.Update(ctx, "stopping a crawl", func(t *db.Tx) error {
