@@ -64,7 +64,7 @@ func (d promptDraft) pack(m chat.Model, window int) (chat.Prompt, error) {
 			history = nil
 		default:
 			return p, &domain.Error{Code: domain.CodeInvalid, Err: chat.ErrTooLong, Message: fmt.Sprintf(
-				"the prompts and the question have about %d tokens, but only %d of the %d tokens in the model's context window are available for them, because the rest is reserved for the answer: shorten systemPrompt, userPrompt or query, or lower maxTokens",
+				"the prompts and the question have about %d tokens, but only %d of the %d tokens in the model's context window are available for them (the rest is reserved for the answer): shorten systemPrompt, userPrompt or query, or lower maxTokens",
 				p.Tokens(), max(budget, 0), window)}
 		}
 		p = d.write(fragments, history)

@@ -37,8 +37,8 @@ func failures() map[string]failure {
 		return func(w *wire) { w.text("It opens"); then(w) }
 	}
 	return map[string]failure{
-		"stalls before the first token": {play: (*wire).hang, status: 503, says: "did not begin to answer within 2s"},
-		"stalls behind its header":      {play: func(w *wire) { w.begin(); w.hang() }, status: 503, says: "did not begin to answer within 2s"},
+		"stalls before the first token": {play: (*wire).hang, status: 503, says: "did not start to answer within 2s"},
+		"stalls behind its header":      {play: func(w *wire) { w.begin(); w.hang() }, status: 503, says: "did not start to answer within 2s"},
 		"stalls after the first token":  {play: opening((*wire).hang), midway: true, status: 503, says: "sent nothing for 2s"},
 		"breaks off at once":            {play: (*wire).cut, status: 503, says: "cannot be reached"},
 		"breaks off":                    {play: opening((*wire).cut), midway: true, status: 503, says: "broke in the middle"},

@@ -42,7 +42,7 @@ func New(opts Options) (*Provider, error) {
 	}
 	base, err := url.Parse(opts.BaseURL)
 	if err != nil || base.Host == "" || base.Scheme != "http" && base.Scheme != "https" {
-		return nil, errors.New("the base address of Anthropic's API must begin with http:// or https:// and name a host")
+		return nil, errors.New("the base address of Anthropic's API must begin with http:// or https://, followed by a host")
 	}
 	if opts.MaxTokens <= 0 {
 		opts.MaxTokens = 4096

@@ -257,7 +257,7 @@ func TestCompleteFails(t *testing.T) {
 		"at once when all tokens are spent on thought":     {step: events(start, ending("max_tokens"), stop), says: "raise maxTokens", code: domain.CodeInvalid, tries: 1},
 		"after three answers without a word":               {step: events(start, ending("end_turn"), stop), says: "sent an empty answer", tries: 3},
 		"at once when a web page answers":                  {step: func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, "<html>hello</html>") }, says: "ANTHROPIC_BASE_URL", tries: 1},
-		"when the first piece does not come":               {step: hang(start, ping), says: "did not begin", tries: 1},
+		"when the first piece does not come":               {step: hang(start, ping), says: "did not start", tries: 1},
 		"once when the next piece does not come":           {step: hang(start, block, delta("It ")), says: "in the middle", tries: 1, got: "It "},
 		"once when the stream ends too soon":               {step: events(start, block, delta("It ")), says: "broke in the middle", tries: 1, got: "It "},
 		"once when an error comes in the middle":           {step: events(start, block, delta("It "), overloaded), says: "reported an error", tries: 1, got: "It "},

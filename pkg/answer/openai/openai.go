@@ -47,7 +47,7 @@ func New(opts Options) (*Provider, error) {
 	}
 	base, err := url.Parse(opts.BaseURL)
 	if err != nil || base.Host == "" || base.Scheme != "http" && base.Scheme != "https" {
-		return nil, errors.New("the base address of the OpenAI-compatible server must begin with http:// or https:// and name a host")
+		return nil, errors.New("the base address of the OpenAI-compatible server must begin with http:// or https://, followed by a host")
 	}
 	if opts.HTTPClient == nil {
 		opts.HTTPClient = remote.Client()

@@ -36,7 +36,7 @@ func TestTheTimeToTheFirstPieceHoldsForAllAttemptsTogether(t *testing.T) {
 			<-ctx.Done()
 			return ctx.Err()
 		})
-		if asked != 2 || !strings.Contains(err.Error(), "did not begin to answer within 500ms") {
+		if asked != 2 || !strings.Contains(err.Error(), "did not start to answer within 500ms") {
 			t.Fatalf("asked %d times: %v", asked, err)
 		}
 	})

@@ -83,7 +83,7 @@ func (c *Caller) explain(err error, begun bool) error {
 	case errors.Is(err, errStalled) && begun:
 		out.Message = fmt.Sprintf("%s sent nothing for %s in the middle of the answer; try again", name, c.limits.NextToken)
 	case errors.Is(err, errStalled):
-		out.Message = fmt.Sprintf("%s did not begin to answer within %s; try again", name, c.limits.FirstToken)
+		out.Message = fmt.Sprintf("%s did not start to answer within %s; try again", name, c.limits.FirstToken)
 	case errors.Is(err, errTokensExhausted):
 		out.Code, out.Message = domain.CodeInvalid, "the model used up maxTokens before it began to answer; raise maxTokens"
 	case errors.Is(err, errEmpty):
