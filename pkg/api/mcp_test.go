@@ -332,7 +332,7 @@ func TestMCPEnforcesKeysScopesAndLimits(t *testing.T) {
 	if e := asker.tool(session, "ask", object{"question": "q"}, new(object)); e != "" {
 		t.Error(e)
 	}
-	if e := asker.tool(session, "ask", object{"question": "q"}, nil); !strings.Contains(e, "used up its limit of 1 agent queries") {
+	if e := asker.tool(session, "ask", object{"question": "q"}, nil); !strings.Contains(e, "reached its limit of 1 agent queries") {
 		t.Errorf("beyond the quota: %q", e)
 	}
 	stranger := s.stranger()

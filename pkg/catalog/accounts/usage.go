@@ -132,7 +132,7 @@ func orUnlimited(limit int64) int64 {
 var limitNames = map[domain.Metric]string{domain.MetricQueries: "agent queries", domain.MetricTokens: "model tokens"}
 
 func quotaExceeded(owner string, limits domain.Limits, m domain.Metric) error {
-	return domain.Errorf(domain.CodeUsageLimit, "the %s has used up its limit of %d %s for this month; the count restarts next month (UTC)",
+	return domain.Errorf(domain.CodeUsageLimit, "the %s has reached its limit of %d %s for this month; the count resets next month (UTC)",
 		owner, limits[m], limitNames[m])
 }
 

@@ -40,7 +40,7 @@ func listBy[T any](ctx context.Context, q db.Querier, l db.List, columns string,
 	if id != "" {
 		at, err := find(id)
 		if domain.CodeOf(err) == domain.CodeNotFound {
-			return nil, false, domain.Invalid(field, "is not the id of an object in this list; it may have been deleted; list again from the beginning")
+			return nil, false, domain.Invalid(field, "is not the id of an object in this list; it may have been deleted, so list again from the beginning")
 		}
 		if err != nil {
 			return nil, false, err

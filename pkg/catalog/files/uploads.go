@@ -117,7 +117,7 @@ func (c *Files) AddPart(ctx context.Context, ws string, p domain.UploadPart) (do
 				return domain.Errorf(domain.CodeTooLarge, "the parts have %d bytes, but the upload was created for %d; create another upload with the correct size", bytes+p.Original.Size, u.Bytes)
 			}
 			if parts >= MaxParts {
-				return domain.Errorf(domain.CodeTooLarge, "the upload already has %d parts, the maximum; send larger parts", parts)
+				return domain.Errorf(domain.CodeTooLarge, "the upload already has the maximum of %d parts; create another one and send larger parts", parts)
 			}
 			p.CreatedAt = db.FromMicros(t.Stamp())
 			n, err := t.Insert(ctx, insertPartText, partRow(&p, &ws))

@@ -42,7 +42,7 @@ func Replace(ctx context.Context, t *db.Tx, r *record.Record, n Replacement) err
 		return domain.Invalid("id", "datasource %s is a web site, which has no content of its own; update one of its pages", r.ID)
 	}
 	if n.Type != "" && n.Type != r.Type {
-		return domain.Errorf(domain.CodeConflict, "datasource %q now has the type %s instead of %s; read it again before you replace its content", r.ID, r.Type, n.Type)
+		return domain.Errorf(domain.CodeConflict, "datasource %q now has the type %s instead of %s; read it again before replacing its content", r.ID, r.Type, n.Type)
 	}
 	if n.Name != nil {
 		r.Name, r.Config.NamedByDocument = *n.Name, false

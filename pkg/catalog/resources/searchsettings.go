@@ -68,7 +68,7 @@ func (c *Resources) StoreSearchSettings(ctx context.Context, ws, id string, sett
 			return err
 		}
 		if match != nil && *match != d.SearchVersion {
-			return domain.Errorf(domain.CodeConflict, "If-Match: names version %d of the search settings, but version %d is in use; read the settings again and repeat the change",
+			return domain.Errorf(domain.CodeConflict, "If-Match names version %d of the search settings, but version %d is in use; read the settings again and repeat the change",
 				*match, d.SearchVersion)
 		}
 		at := c.db.Stamp()
