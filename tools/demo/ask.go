@@ -67,7 +67,7 @@ func (l *library) answer(ctx context.Context, agentID, question string) (convers
 		fmt.Fprintf(l.out, "  [%d] %s, %s\n", s.Citation, s.DatasourceName, s.Source)
 	}
 	if len(answer.Sources) == 0 || !strings.Contains(text.String(), "[1]") {
-		return "", errors.New("the answer cites nothing")
+		return "", errors.New("the answer has no citations")
 	}
 	return answer.ConversationId, nil
 }

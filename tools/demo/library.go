@@ -24,7 +24,7 @@ func newLibrary(ctx context.Context, c *client.Client, name string, out io.Write
 	if err != nil {
 		return nil, err
 	}
-	fmt.Fprintf(out, "\nDatastore %q is %s.\n", name, store.Id)
+	fmt.Fprintf(out, "\nDatastore %q has the id %s.\n", name, store.Id)
 	return &library{Client: c, storeID: store.Id, out: out}, nil
 }
 
@@ -76,7 +76,7 @@ func (l *library) follow(ctx context.Context) error {
 		}
 		fmt.Fprintf(l.out, "  %-9s %-9s %4d chunks  %s\n", s.Status, s.Type, s.Chunks, s.Name)
 		if s.Status != client.DatasourceStatusSynched {
-			why := "it does not say why"
+			why := "no reason was given"
 			if s.Error != nil {
 				why = *s.Error
 			}

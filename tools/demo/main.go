@@ -24,9 +24,9 @@ import (
 )
 
 func main() {
-	api := flag.String("api", "bin/sluice", "the service's binary")
+	api := flag.String("api", "bin/sluice", "path to the service's binary")
 	documents := flag.String("documents", "testdata/documents", "folder of documents to ingest")
-	stay := flag.Bool("stay", atTerminal(), "leave the service up until Ctrl+C")
+	stay := flag.Bool("stay", atTerminal(), "keep the service running until Ctrl+C")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
@@ -59,7 +59,7 @@ func run(ctx context.Context, api, documents string, stay bool, out io.Writer) (
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(out, "Service ready at %s after %d ms, data in an empty directory.\n", service.Address, time.Since(began).Milliseconds())
+	fmt.Fprintf(out, "Service ready at %s after %d ms, with an empty data directory.\n", service.Address, time.Since(began).Milliseconds())
 
 	pages, err := bench.Serve(ctx, site.Handler())
 	if err != nil {
@@ -77,9 +77,9 @@ func run(ctx context.Context, api, documents string, stay bool, out io.Writer) (
 	if err != nil {
 		return err
 	}
-	fmt.Fprintln(out, "\nThe demo has ended as it should.")
+	fmt.Fprintln(out, "\nThe demo finished successfully.")
 	if stay {
-		fmt.Fprintf(out, "\nThe service stays up until Ctrl+C. The last answer, in the console:\n  %s/%s?key=%s\n", service.Address, answer, service.Key)
+		fmt.Fprintf(out, "\nThe service keeps running until you press Ctrl+C. To see the last answer in the console, open:\n  %s/%s?key=%s\n", service.Address, answer, service.Key)
 		<-ctx.Done()
 	}
 	return nil

@@ -33,7 +33,7 @@ const (
 // uploadScan prints a message and returns false.
 func (l *library) uploadScan(ctx context.Context) (uploaded bool, err error) {
 	if _, err := exec.LookPath("tesseract"); err != nil {
-		fmt.Fprintln(l.out, "  Tesseract is not installed, so the demo reads no scan: apt-get install tesseract-ocr")
+		fmt.Fprintln(l.out, "  Tesseract is not installed, so the demo skips the scan. To include it: apt-get install tesseract-ocr")
 		return false, nil
 	}
 	drawn, _, err := scannedNote.Draw()
