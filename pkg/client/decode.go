@@ -20,7 +20,7 @@ func decodeOne[T any](resp *http.Response, err error) (*T, error) {
 	}
 	var v T
 	if err := json.NewDecoder(resp.Body).Decode(&v); err != nil {
-		return nil, fmt.Errorf("reading the answer to %s %s: %w", resp.Request.Method, resp.Request.URL.Path, err)
+		return nil, fmt.Errorf("reading the response to %s %s: %w", resp.Request.Method, resp.Request.URL.Path, err)
 	}
 	return &v, nil
 }

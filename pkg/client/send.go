@@ -135,7 +135,7 @@ func (s *sender) attempt(req *http.Request, opts requestOptions) (*http.Response
 	body, err := readAll(resp.Body, limit, isSuccess)
 	switch {
 	case err != nil && isSuccess:
-		return nil, fmt.Errorf("reading the answer of %s: %w", s.base, err)
+		return nil, fmt.Errorf("reading the response from %s: %w", s.base, err)
 	case !isSuccess: // even if the error answer is incomplete
 		return nil, errorOf(resp, body)
 	}
@@ -152,7 +152,7 @@ func (s *sender) connectionError(ctx context.Context, err error) error {
 	if u, ok := errors.AsType[*url.Error](err); ok {
 		err = u.Err
 	}
-	return fmt.Errorf("asking %s: %w", s.base, err)
+	return fmt.Errorf("contacting %s: %w", s.base, err)
 }
 
 // readAll reads and closes a body. If the body is longer than `limit` bytes, the result depends on `whole`: readAll

@@ -153,7 +153,7 @@ func (u *upload) body() (io.ReadCloser, error) {
 			return nil, fmt.Errorf("%w %s again: %w", errContent, u.file.Name, err)
 		}
 	case wasRead:
-		return nil, fmt.Errorf("%w %s again: it can be read only once, and was partly sent", errContent, u.file.Name)
+		return nil, fmt.Errorf("%w %s again: it can be read only once and was already partly sent", errContent, u.file.Name)
 	}
 	u.last = &contentLease{upload: u}
 	form := io.MultiReader(bytes.NewReader(u.before), u.last, bytes.NewReader(u.after))
