@@ -240,7 +240,7 @@ func fetchEach(t *testing.T, c *Crawler, page string) error {
 	for {
 		_, _, err := fetch(t, c, PageRequest{URL: page})
 		var e *Error
-		if !errors.As(err, &e) || !e.Deferred || !strings.Contains(e.Message, "must wait") {
+		if !errors.As(err, &e) || !e.Deferred || !strings.Contains(e.Message, "is waiting") {
 			return err
 		}
 	}

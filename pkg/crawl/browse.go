@@ -117,7 +117,7 @@ func (b *browsing) count(req *http.Request) (first bool, err error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.requests++; b.requests > maxRenderRequests {
-		return false, permanent(req.URL.String(), "%s sends more than %d requests while it is rendered", b.page, maxRenderRequests)
+		return false, permanent(req.URL.String(), "%s makes more than %d requests while it is being rendered", b.page, maxRenderRequests)
 	}
 	first = !b.shown && req.Method == http.MethodGet && req.URL.String() == b.page.String()
 	b.shown = b.shown || first
@@ -146,7 +146,7 @@ func (b *browsedBody) Read(p []byte) (int, error) {
 	b.browsing.mu.Lock()
 	defer b.browsing.mu.Unlock()
 	if b.browsing.bytes -= int64(n); b.browsing.bytes < 0 {
-		return 0, fmt.Errorf("%s loads more than %d bytes while it is rendered: %w", b.browsing.page, maxRenderBytes, bounded.ErrTooLarge)
+		return 0, fmt.Errorf("%s loads more than %d bytes while it is being rendered: %w", b.browsing.page, maxRenderBytes, bounded.ErrTooLarge)
 	}
 	return n, err
 }

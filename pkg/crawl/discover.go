@@ -169,15 +169,15 @@ func (d *discovery) readGiven(ctx context.Context, at string, derived bool) erro
 	case errors.Is(err, errPageLimit):
 		return nil
 	case errors.Is(err, sitemap.ErrNotSitemap):
-		return permanent(at, "%s is not a sitemap: it is neither sitemap XML, a feed nor a list of addresses", at).withCause(err)
+		return permanent(at, "%s is not a sitemap: it contains no sitemap XML, feed or list of addresses", at).withCause(err)
 	case err != nil:
 		return err
 	case d.result.Found > 0:
 		return nil
 	case len(d.result.Problems) > 0:
-		return permanent(at, "%s leads to no pages: %s", at, strings.Join(d.result.Problems, "; "))
+		return permanent(at, "no pages were found through %s: %s", at, strings.Join(d.result.Problems, "; "))
 	case len(d.result.Refused) > 0:
-		return permanent(at, "%s lists no pages of the site %s: %s", at, d.result.Scope.Root, d.result.Summary())
+		return permanent(at, "%s lists no pages on the site %s: %s", at, d.result.Scope.Root, d.result.Summary())
 	}
 	return permanent(at, "the sitemap %s is empty", at)
 }

@@ -140,7 +140,7 @@ func (p *pageReader) hiddenError(redirects []domain.Redirect, final *url.URL) er
 	}
 	switch {
 	case p.isSignInPage(asked, final, len(redirects) > 0):
-		return permanent(p.req.URL, "%s requires signing in: it leads to the sign-in page %s; send the site's headers in config.headers if it accepts a token or cookie", p.req.URL, final).withCause(errSignIn)
+		return permanent(p.req.URL, "%s requires signing in: it leads to the sign-in page %s; if the site accepts a token or cookie, send it in config.headers", p.req.URL, final).withCause(errSignIn)
 	case p.isNotFound(final):
 		e := permanent(p.req.URL, "%s does not exist: the server answered 200, but the page says %q", p.req.URL, p.title)
 		e.StatusCode = http.StatusNotFound

@@ -63,7 +63,7 @@ func checkURL(g guard.Guard, u *url.URL) error {
 var ErrNoText = errors.New("no text")
 
 func noTextError(u, media string) *Error {
-	return permanent(u, "%s contains no text: it has type %s", u, media).withCause(ErrNoText)
+	return permanent(u, "%s contains no text: its type is %s", u, media).withCause(ErrNoText)
 }
 
 // isStatusWithoutPage reports whether a response with this 2xx status has no page, or only part of one.
@@ -85,19 +85,19 @@ func statusError(u string, status int, h http.Header, now time.Time) *Error {
 		e.Message = fmt.Sprintf("access to %s was denied: the server answered %s", u, answer)
 	case status == http.StatusTooManyRequests || status == http.StatusServiceUnavailable:
 		e.RetryAfter, _ = parseRetryAfter(h.Get("Retry-After"), now)
-		e.Message = fmt.Sprintf("the server of %s is busy: it answered %s", u, answer)
+		e.Message = fmt.Sprintf("%s is temporarily unavailable: the server answered %s", u, answer)
 	case status == http.StatusNoContent || status == http.StatusResetContent:
 		e.Permanent = true
 		e.Message = fmt.Sprintf("%s has no content: the server answered %s", u, answer)
 	case status == http.StatusPartialContent || status == http.StatusNotModified:
-		e.Message = fmt.Sprintf("the server of %s answered %s, which is not a valid response to the request", u, answer)
+		e.Message = fmt.Sprintf("%s could not be fetched: the server answered %s, which is not a valid response to the request", u, answer)
 	case status == http.StatusRequestTimeout || status == http.StatusTooEarly || status == http.StatusMisdirectedRequest:
-		e.Message = fmt.Sprintf("the server of %s answered %s", u, answer)
+		e.Message = fmt.Sprintf("%s could not be fetched: the server answered %s", u, answer)
 	case status == http.StatusNotImplemented || status == http.StatusHTTPVersionNotSupported || status < 500:
 		e.Permanent = true
 		e.Message = fmt.Sprintf("%s cannot be fetched: the server answered %s", u, answer)
 	default:
-		e.Message = fmt.Sprintf("the server of %s failed: it answered %s", u, answer)
+		e.Message = fmt.Sprintf("%s could not be fetched: the server failed with %s", u, answer)
 	}
 	return e
 }

@@ -142,7 +142,7 @@ func (c *client) badAddress(raw string, err error) error {
 			return err
 		}
 	}
-	return permanent(raw, "%q is not a web address; it must begin with http:// or https:// and a host", raw).withCause(err)
+	return permanent(raw, "%q is not a web address; it must begin with http:// or https://, followed by a host", raw).withCause(err)
 }
 
 // collector returns a colly collector for one fetch. It doesn't use NewCollector, which would let environment variables

@@ -269,7 +269,7 @@ func (d *discovery) limitReached(limit string) error {
 	const maximum = maxProblems - 1
 	p := d.result.Problems
 	d.result.Problems = append([]string{fmt.Sprintf(
-		"Only a part of the sitemaps was read: %s, which is the limit for one site. The remaining entries were skipped.", limit)},
+		"Reading the sitemaps stopped at the limit for one site: %s. The remaining entries were skipped.", limit)},
 		p[:min(len(p), maximum)]...)
 	return errLimitReached
 }

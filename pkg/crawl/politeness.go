@@ -141,7 +141,7 @@ func waitFor(ctx context.Context, d time.Duration) error {
 	return nil
 }
 
-var errHostFailing = errors.New("the host fails")
+var errHostFailing = errors.New("the host keeps failing")
 
 // deferred returns the error for a fetch that must be retried after d, with the reason for the wait. `delay` is the
 // Crawl-delay from the host's robots.txt.
@@ -150,11 +150,11 @@ func (p *politeness) deferred(u, host string, delay, d time.Duration) *Error {
 	switch {
 	case why != "":
 	case delay > maxCrawlDelay:
-		why = fmt.Sprintf("%s must wait (robots.txt asks for %s between requests; the crawler keeps %s)", u, delay, maxCrawlDelay)
+		why = fmt.Sprintf("%s is waiting (robots.txt asks for %s between requests; the crawler waits at most %s)", u, delay, maxCrawlDelay)
 	case delay > p.pace.Delay:
-		why = fmt.Sprintf("%s must wait (robots.txt asks for %s between requests)", u, delay)
+		why = fmt.Sprintf("%s is waiting (robots.txt asks for %s between requests)", u, delay)
 	default:
-		why = fmt.Sprintf("%s must wait for other requests to the same host", u)
+		why = fmt.Sprintf("%s is waiting for other requests to the same host", u)
 	}
 	e := transient(u, "%s; the next request to %s is in %s", why, host, max(d.Round(time.Second), time.Second))
 	e.Deferred, e.RetryAfter = true, d
@@ -209,7 +209,7 @@ func (p *politeness) send(ctx context.Context, rt http.RoundTripper, req *http.R
 func (p *politeness) retryLater(ctx context.Context, host, reason string, after time.Duration) {
 	now := p.now()
 	until := now.Add(after)
-	p.breaker.pauseUntil(host, reason+" and asks for a pause", until, now)
+	p.breaker.pauseUntil(host, reason+" and asked the crawler to wait", until, now)
 	p.announcePause(ctx, host, until)
 }
 

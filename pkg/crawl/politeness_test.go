@@ -306,7 +306,7 @@ func TestFetch_makes_no_more_requests_at_once_than_allowed(t *testing.T) {
 func TestFetch_honours_the_crawl_delay_of_robots(t *testing.T) {
 	t.Parallel()
 	for asked, says := range map[string]string{
-		"60": "(robots.txt asks for 1m0s between requests)", "600": "(robots.txt asks for 10m0s between requests; the crawler keeps 1m0s)",
+		"60": "(robots.txt asks for 1m0s between requests)", "600": "(robots.txt asks for 10m0s between requests; the crawler waits at most 1m0s)",
 	} {
 		s := routes(t, map[string]string{"/robots.txt": "User-agent: *\nCrawl-delay: " + asked, "/a": "x", "/b": "x"})
 		c := local(t)

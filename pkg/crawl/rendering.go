@@ -46,7 +46,7 @@ func (c *Crawler) render(ctx context.Context, req PageRequest, sc *scope.Scope, 
 	}
 	final, err := weburl.Parse(out.URL)
 	if err != nil {
-		return Page{}, permanent(shell.URL, "scripts of %s lead to %.200q, which is not a web address", shell.URL, out.URL).withCause(err)
+		return Page{}, permanent(shell.URL, "scripts on %s lead to %.200q, which is not a web address", shell.URL, out.URL).withCause(err)
 	}
 	if err := checkLanding(req, sc, final); err != nil {
 		return Page{}, err

@@ -143,7 +143,7 @@ func (c *robotsCache) fill(ctx context.Context, key, site string, e *robotsEntry
 			return robots.File{}, own
 		default:
 			own.RetryAfter = max(own.RetryAfter, robotsFailure)
-			own.Message = "robots.txt could not be fetched, so the site must wait: " + own.Message
+			own.Message = "robots.txt could not be fetched, so the crawler has to wait: " + own.Message
 			e.err, e.expires = own, now.Add(own.RetryAfter)
 		}
 	}

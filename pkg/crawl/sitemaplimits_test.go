@@ -68,7 +68,7 @@ func TestDiscover_bounds_all_sitemaps_together(t *testing.T) {
 			if tc.found > 0 && d.Found != tc.found || d.Found == 0 || d.Found > 50 || d.Complete != (tc.says == "") {
 				t.Errorf("found %d, complete: %t, %q", d.Found, d.Complete, d.Problems)
 			}
-			if tc.says != "" && (len(d.Problems) == 0 || !strings.Contains(d.Problems[0], tc.says+", which is the limit for one site")) {
+			if tc.says != "" && (len(d.Problems) == 0 || !strings.Contains(d.Problems[0], "stopped at the limit for one site: "+tc.says)) {
 				t.Errorf("it says %q", d.Problems)
 			}
 		})
