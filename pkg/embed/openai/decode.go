@@ -75,10 +75,10 @@ func decode(body []byte, want int) ([][]float32, error) {
 		} `json:"data"`
 	}
 	if err := json.Unmarshal(body, &answer); err != nil {
-		return nil, fmt.Errorf("reading the answer: %w", err)
+		return nil, fmt.Errorf("reading the response: %w", err)
 	}
 	if len(answer.Data) != want {
-		return nil, fmt.Errorf("%d vectors for %d texts", len(answer.Data), want)
+		return nil, fmt.Errorf("the response has %d vectors for %d texts", len(answer.Data), want)
 	}
 	vectors := make([][]float32, want)
 	for position, item := range answer.Data {

@@ -61,7 +61,7 @@ func (e *Embedder) classify(ctx context.Context, err error) error {
 		message = "it did not answer in time"
 	}
 	if errors.Is(err, bounded.ErrTooLarge) {
-		kind, message = embed.Permanent, fmt.Sprintf("its answer is longer than %d bytes", maxResponse)
+		kind, message = embed.Permanent, fmt.Sprintf("its response is longer than %d bytes", maxResponse)
 	}
 	if ctxErr := ctx.Err(); errors.Is(ctxErr, context.Canceled) {
 		return fmt.Errorf("embedding with %q: %w", e.id, ctxErr)

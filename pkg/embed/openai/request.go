@@ -98,7 +98,7 @@ func (e *Embedder) attempt(ctx context.Context, texts []string, purpose embed.Pu
 	}
 	vectors, err := decode(body, len(texts))
 	if err != nil {
-		return nil, &embed.Error{Kind: embed.Transient, Model: e.id, Message: "its answer is invalid", Err: err}
+		return nil, &embed.Error{Kind: embed.Transient, Model: e.id, Message: "it sent an invalid response", Err: err}
 	}
 	if err := e.checkDimensions(vectors); err != nil {
 		return nil, err

@@ -126,7 +126,7 @@ func (m Model) check(directory string) error {
 	for _, f := range m.Files {
 		path := filepath.Join(directory, filepath.FromSlash(f.Name))
 		if err := f.check(path); err != nil {
-			return fmt.Errorf("%s exists, but differs from the published file: %w; move the directory elsewhere and pull again", directory, err)
+			return fmt.Errorf("%s exists, but is not the published model: %w; move the directory elsewhere and pull again", directory, err)
 		}
 	}
 	return nil
@@ -152,7 +152,7 @@ func (f File) check(path string) error {
 		return fmt.Errorf("reading %s: %w", path, err)
 	}
 	if n != f.Size {
-		return fmt.Errorf("%s must have %d bytes", path, f.Size)
+		return fmt.Errorf("%s has the wrong size; the published file has %d bytes", path, f.Size)
 	}
 	if got := hex.EncodeToString(hash.Sum(nil)); got != f.SHA256 {
 		return fmt.Errorf("%s %w: its SHA-256 is %s, not %s", path, errMismatch, got, f.SHA256)

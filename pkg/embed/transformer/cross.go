@@ -79,7 +79,7 @@ func openCrossEncoder(config CrossEncoderConfig, kn *kernel) (*CrossEncoder, err
 		return nil, fmt.Errorf("reading %s: %w", d.path("tokenizer.json"), err)
 	}
 	if minimum := c.template.special() + 2; c.maxTokens < minimum {
-		return nil, fmt.Errorf("%s: a maximum of %d tokens leaves no token for words; a pair needs at least %d", d.name, c.maxTokens, minimum)
+		return nil, fmt.Errorf("%s: a maximum of %d tokens leaves no room for words; a pair needs at least %d", d.name, c.maxTokens, minimum)
 	}
 	c.network, _, err = d.readNetwork(s, kn, func(n *network, tensors map[string]tensor) (err error) {
 		c.head, err = assembleHead(s, n, tensors, c.template.typed)

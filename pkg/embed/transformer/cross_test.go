@@ -204,7 +204,7 @@ func TestModelsThatAreNoRerankersAreRejected(t *testing.T) {
 			file, _ := pairs.Tokenizer()
 			file["post_processor"] = template([]any{text("A", 0), special(0)})
 			tinymodel.WriteFile(t, directory, "tokenizer.json", file)
-		}, []string{"tokenizer.json", "a first and a second text"}},
+		}, []string{"tokenizer.json", "the first text once"}},
 		"a template with other types": {pairs, func(t *testing.T, directory string) {
 			t.Helper()
 			file, _ := pairs.Tokenizer()

@@ -82,11 +82,11 @@ func (t *tokenizer) pairTemplate(words int) (*pairTemplate, error) {
 				*into = append(*into, file.Tokens[part.Special.ID].IDs...)
 			}
 			if kind < 0 || kind > 1 || (kind == 1) != (p.typed && len(texts) == 2) {
-				return nil, errors.New("the post_processor's template for pairs must give token type 0 to all tokens, or token type 1 to the second text and all tokens after it and 0 to the rest")
+				return nil, errors.New("the post_processor's template for pairs must assign token type 0 to every token, or type 1 from the second text on and type 0 before it")
 			}
 		}
 		if texts != "AB" {
-			return nil, errors.New("the post_processor's template for pairs does not consist of a first and a second text")
+			return nil, errors.New("the post_processor's template for pairs must contain the first text once, and then the second text once")
 		}
 	}
 	if p.special() > maxSpecial {

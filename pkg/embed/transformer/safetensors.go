@@ -106,7 +106,7 @@ func parseEntry(raw json.RawMessage, data []byte) (t tensor, ok bool, err error)
 	}
 	begin, end := entry.Offsets[0], entry.Offsets[1]
 	if begin > end || end > uint64(len(data)) {
-		return tensor{}, false, fmt.Errorf("%w: a tensor needs bytes %d to %d, but the file has %d (it may be incomplete)", errMalformed, begin, end, len(data))
+		return tensor{}, false, fmt.Errorf("%w: a tensor needs bytes %d to %d, but the file has only %d (it may be incomplete)", errMalformed, begin, end, len(data))
 	}
 	if uint64(n)*uint64(t.dtype.size()) != end-begin {
 		return tensor{}, false, fmt.Errorf("%w: a tensor has %d bytes, which does not match its shape %v and type %s", errMalformed, end-begin, entry.Shape, entry.Dtype)

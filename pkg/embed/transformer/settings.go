@@ -232,7 +232,7 @@ func (d directory) readModules(s *settings) error {
 	case !others && p.First && !mean && p.Mode == "", p.Mode == "cls" && !others:
 		s.pool = poolFirst
 	default:
-		return fmt.Errorf("%s: only pooling by mean or by the first token ([CLS]) can run in-process; run the model on a model server instead", d.path(file))
+		return fmt.Errorf("%s: only mean pooling and first-token ([CLS]) pooling can run in-process; run the model on a model server instead", d.path(file))
 	}
 	return nil
 }
@@ -265,7 +265,7 @@ func (d directory) readLengths(s *settings) error {
 		s.maxTokens = min(s.maxTokens, int(tokens.MaxTokens))
 	}
 	if s.maxTokens < 3 {
-		return fmt.Errorf("%s: a maximum of %d tokens leaves no token for words; see max_seq_length, model_max_length and max_position_embeddings", d.name, s.maxTokens)
+		return fmt.Errorf("%s: a maximum of %d tokens leaves no room for words; see max_seq_length, model_max_length and max_position_embeddings", d.name, s.maxTokens)
 	}
 	return nil
 }

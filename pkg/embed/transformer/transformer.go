@@ -121,7 +121,7 @@ func open(config Config, kn *kernel) (*Embedder, error) {
 		return nil, err
 	}
 	if minimum := e.tokenizer.special() + 1; e.maxTokens < minimum {
-		return nil, fmt.Errorf("a maximum of %d tokens leaves no token for words; this model needs at least %d", e.maxTokens, minimum)
+		return nil, fmt.Errorf("a maximum of %d tokens leaves no room for words; this model needs at least %d", e.maxTokens, minimum)
 	}
 	var digest string
 	if e.network, digest, err = d.readNetwork(s, kn, nil); err != nil {

@@ -35,7 +35,7 @@ func (w *weights) raw(name string, shape ...int) tensor {
 	t, ok := w.tensors[w.prefix+name]
 	if !ok || !slices.Equal(t.shape, shape) {
 		if w.err == nil && !ok {
-			w.err = fmt.Errorf("it has no floating-point tensor %q; quantised models and other kinds of models cannot run in-process", w.prefix+name)
+			w.err = fmt.Errorf("it has no floating-point tensor %q; quantised models and other model types cannot run in-process", w.prefix+name)
 		} else if w.err == nil {
 			w.err = fmt.Errorf("tensor %q has shape %v, but config.json requires %v; the files may belong to different models", w.prefix+name, t.shape, shape)
 		}
