@@ -52,7 +52,7 @@ type Truth struct {
 }
 
 // ErrUnknown means that none of the judged documents is in the datastore.
-var ErrUnknown = errors.New("none of the documents in the judgements is in the datastore; name them by custom_id, datasource id, name or web address")
+var ErrUnknown = errors.New("none of the documents in the judgements is in the datastore; identify them by custom_id, datasource id, name or web address")
 
 // NewTruth looks up the judged documents in the datastore. `judgements` may be nil. `names` may be nil if no question
 // and no judgement names a document. Documents missing from the datastore still count as relevant, because otherwise

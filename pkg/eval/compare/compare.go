@@ -102,7 +102,7 @@ type Options struct {
 // done, Run returns ctx's error.
 func Run(ctx context.Context, s Searcher, cases []Case, o Options) (Report, error) {
 	if len(cases) == 0 {
-		return Report{}, errors.New("no question has an expected result: add judgements, or give each question a field \"relevant\" or \"answer\"")
+		return Report{}, errors.New("no question has an expected result: add judgements, or give each question a \"relevant\" or \"answer\" field")
 	}
 	topK := o.K
 	if slices.ContainsFunc(cases, func(c Case) bool { return len(c.Documents) > 0 }) {

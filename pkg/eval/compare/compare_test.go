@@ -108,7 +108,7 @@ func TestModesAreComparedOnDocumentsAndPassages(t *testing.T) {
 	if err := r.Write(&b); err != nil {
 		t.Fatal(err)
 	}
-	for _, part := range []string{"Documents, 2 questions", "Passages, 2 questions", "lexical − hybrid", "Left out: reranked: no reranker", "fewer than 50 questions"} {
+	for _, part := range []string{"Documents, 2 questions", "Passages, 2 questions", "lexical − hybrid", "Skipped: reranked: no reranker", "fewer than 50 questions"} {
 		if !strings.Contains(b.String(), part) {
 			t.Errorf("%q is not in\n%s", part, b.String())
 		}

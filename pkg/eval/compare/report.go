@@ -135,7 +135,7 @@ func (r Report) Write(w io.Writer) error {
 		fmt.Fprintln(&b)
 	}
 	for _, m := range r.Skipped {
-		fmt.Fprintf(&b, "Left out: %s: %s\n", m.Mode, m.Reason)
+		fmt.Fprintf(&b, "Skipped: %s: %s\n", m.Mode, m.Reason)
 	}
 	if r.isSmallSample() {
 		fmt.Fprintln(&b, "With fewer than 50 questions the intervals are wide, and differences may be due to chance.")

@@ -74,9 +74,9 @@ func (t *tracer) content(ctx context.Context, id string) (lost Miss, chunks map[
 		lost.Reason, lost.ChunkID = CutInTwo, cut
 		lost.Detail = fmt.Sprintf("In %q, the answer begins in one chunk and ends in the next, so no chunk contains it.", d.Name)
 	case !complete:
-		lost.Reason, lost.Detail = NotExtracted, fmt.Sprintf("The first %d chunks of %q lack the answer; the others were not read.", len(whole), d.Name)
+		lost.Reason, lost.Detail = NotExtracted, fmt.Sprintf("The first %d chunks of %q do not contain the answer; the others were not read.", len(whole), d.Name)
 	default:
-		lost.Reason, lost.Detail = NotExtracted, fmt.Sprintf("The text that was extracted from %q lacks the answer.", d.Name)
+		lost.Reason, lost.Detail = NotExtracted, fmt.Sprintf("The text extracted from %q does not contain the answer.", d.Name)
 	}
 	return lost, nil, nil
 }
@@ -158,7 +158,7 @@ func (t *tracer) rankedLow(datasource, chunk string, r service.Ranks) Miss {
 	case within(r.Adjusted) && r.Reranked > t.o.K:
 		m.Stage, m.Detail = StageReranking, fmt.Sprintf("The reranker moves it from rank %d to %d.", r.Adjusted, r.Reranked)
 	case within(r.Fused) && r.Adjusted > t.o.K:
-		m.Stage, m.Detail = StageNeighbours, fmt.Sprintf("Both searches together rank it %d; the scores of neighbouring chunks or a deduction for lists of links move it to %d.", r.Fused, r.Adjusted)
+		m.Stage, m.Detail = StageNeighbours, fmt.Sprintf("The combined search ranks it %d; its neighbouring chunks' scores or a penalty for link lists move it to %d.", r.Fused, r.Adjusted)
 	case within(r.Lexical):
 		m.Stage, m.Detail = StageFusion, fmt.Sprintf("The search by words ranks it %d, but the search by meaning ranks it %s.", r.Lexical, place(r.Dense))
 	case within(r.Dense):
