@@ -216,7 +216,7 @@ func (x *Extractor) Extract(ctx context.Context, req Request) (*domain.Document,
 // and it returns the same kinds of errors.
 func (x *Extractor) Draw(ctx context.Context, req Request, page int) ([]byte, error) {
 	if page < 1 {
-		return nil, format.Errorf(format.NoPage, "there is no page %d; pages are counted from 1", page)
+		return nil, format.Errorf(format.NoPage, "there is no page %d; page numbers start at 1", page)
 	}
 	answer, err := x.ask(ctx, req, task{page: page})
 	return answer.Picture, err
@@ -354,7 +354,7 @@ func (x *Extractor) askChild(ctx context.Context, f *os.File, child sandbox.Requ
 			w.ForgetRecognised()
 		}
 		if w.HasExited && ctx.Err() == nil {
-			x.opts.Log.WarnContext(ctx, "extraction process died while reading a document", "name", child.Name, "error", err)
+			x.opts.Log.WarnContext(ctx, "the extraction process crashed while reading a document", "name", child.Name, "error", err)
 		}
 		x.logMissingRights(w)
 		x.release(w)

@@ -141,8 +141,8 @@ func TestMisnamedFilesAreReadWithAWarning(t *testing.T) {
 	tests := map[string]struct {
 		name, data, want string
 	}{
-		"text named docx":      {"notes.docx", "The gate opens at nine.", "the name says a docx document, the content was read as plain text"},
-		"a page named PDF":     {"paper.pdf", "<html><body><p>Please log in first.</p></body></html>", "the name says a PDF, the content was read as an HTML page"},
+		"text named docx":      {"notes.docx", "The gate opens at nine.", "the name suggests a docx document, but the content was read as plain text"},
+		"a page named PDF":     {"paper.pdf", "<html><body><p>Please log in first.</p></body></html>", "the name suggests a PDF, but the content was read as an HTML page"},
 		"text named text":      {"notes.txt", "The gate opens at nine.", ""},
 		"text without a name":  {"", "The gate opens at nine.", ""},
 		"a docx named pptx":    {"a.pptx", string(extracttest.Zip(t, map[string]string{"word/document.xml": `<w:document xmlns:w="w"><w:p><w:r><w:t>kept</w:t></w:r></w:p></w:document>`}, 1)), ""},

@@ -272,8 +272,8 @@ func TestSkippedPicturesGiveAWarning(t *testing.T) {
 		pictures []string
 		warning  string
 	}{
-		"too many":    {func(o *extract.Options) { o.MaxPictures = 1 }, []string{first, second}, "the text in 1 picture was not read: text is recognised in at most 1 pictures per document"},
-		"no time":     {func(o *extract.Options) { o.PictureTime = time.Nanosecond }, []string{first, second}, "the text in 1 picture was not read: recognising the text in a document's pictures may take at most"},
+		"too many":    {func(o *extract.Options) { o.MaxPictures = 1 }, []string{first, second}, "the text in 1 picture was not read: OCR reads at most 1 pictures per document"},
+		"no time":     {func(o *extract.Options) { o.PictureTime = time.Nanosecond }, []string{first, second}, "the text in 1 picture was not read: OCR reached its time limit of"},
 		"too large":   {nil, []string{first, hugePNG(), "\x89PNG" + strings.Repeat(" ", 17<<20)}, "the text in 2 pictures was not read: a picture may have at most 16 MiB and 64 million pixels"},
 		"half a file": {nil, []string{first, broken}, "the text in 1 picture was not read: the picture is damaged"},
 	} {

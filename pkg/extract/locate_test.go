@@ -38,7 +38,7 @@ func TestLocateSamplePDF(t *testing.T) {
 			t.Errorf("block %q of page %d has the rectangles %v", b.Text, b.Page, found[i][0])
 		}
 	}
-	if _, err := x.Locate(t.Context(), extract.Request{Path: path}, []extract.Passage{{Text: "a", Page: 1, Spans: [][2]int{{0, 2}}}}); err == nil || !strings.Contains(err.Error(), "within the passage's 1 bytes") {
+	if _, err := x.Locate(t.Context(), extract.Request{Path: path}, []extract.Passage{{Text: "a", Page: 1, Spans: [][2]int{{0, 2}}}}); err == nil || !strings.Contains(err.Error(), "within its 1 bytes") {
 		t.Errorf("error of a span outside its text = %v", err)
 	}
 	if _, err := x.Locate(t.Context(), extract.Request{Reader: strings.NewReader("plain text")}, passages); extract.KindOf(err) != extract.Unsupported {

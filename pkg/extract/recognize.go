@@ -85,7 +85,7 @@ func (x *Extractor) withPictures(ctx context.Context, req Request, doc *domain.D
 		return doc, nil
 	}
 	if req.Defer {
-		return nil, format.Errorf(Scanned, "the document consists of pictures whose text must be recognised")
+		return nil, format.Errorf(Scanned, "the document contains only pictures, which need OCR")
 	}
 	_, installed, err := x.ocr.Check(x.ctx)
 	if err != nil {
@@ -144,7 +144,7 @@ func (r *recognition) close() {
 // finish adds a warning about OCR languages that are not installed.
 func (r *recognition) finish(doc *domain.Document, err error) (*domain.Document, error) {
 	if err == nil && len(r.missing) > 0 {
-		doc.Warnings = append(doc.Warnings, fmt.Sprintf("the text was recognised without the languages %s, which are not installed on the machine that reads documents", strings.Join(r.missing, ", ")))
+		doc.Warnings = append(doc.Warnings, fmt.Sprintf("OCR ran without these languages, because they are not installed on the machine that reads documents: %s", strings.Join(r.missing, ", ")))
 	}
 	return doc, err
 }
@@ -159,7 +159,7 @@ func (r *recognition) pictures(ctx context.Context, pictures []domain.Picture) e
 	pictures = pictures[:min(len(pictures), r.x.opts.MaxPictures)]
 	var spent time.Duration
 	for _, p := range pictures {
-		page := scan.Page{Width: 1, Height: 1, Failed: fmt.Sprintf("recognising the text in a document's pictures may take at most %g minutes", r.x.opts.PictureTime.Minutes())}
+		page := scan.Page{Width: 1, Height: 1, Failed: fmt.Sprintf("OCR reached its time limit of %g minutes per document", r.x.opts.PictureTime.Minutes())}
 		if spent < r.x.opts.PictureTime {
 			var took time.Duration
 			var err error
@@ -232,9 +232,9 @@ func failure(err error) string {
 	case e != nil:
 		return e.Message
 	case errors.Is(err, sandbox.ErrTimeout):
-		return "recognising its text takes too long"
+		return "OCR took too long"
 	}
-	return "recognising its text failed"
+	return "OCR failed"
 }
 
 // minSure is the minimum mean confidence at which a page's first OCR result is accepted. If the confidence is lower,

@@ -140,7 +140,7 @@ func TestScansCanBeLeftForLater(t *testing.T) {
 func TestWithoutTesseractAScanSaysHowToInstallIt(t *testing.T) {
 	t.Parallel()
 	file := scanned(t, inspection, paper.Scan{})
-	for setting, want := range map[string]string{"off": "turned off", filepath.Join(t.TempDir(), "none"): "there is no Tesseract at"} {
+	for setting, want := range map[string]string{"off": "turned off", filepath.Join(t.TempDir(), "none"): "Tesseract was not found at"} {
 		x := extract.New(extract.Options{Concurrency: 1, Tesseract: setting, CacheDir: extracttest.Compiled, TempDir: t.TempDir(), Log: slog.New(slog.DiscardHandler)})
 		_, err := x.Extract(t.Context(), extract.Request{Reader: bytes.NewReader(file), Name: "a.pdf", Defer: true})
 		if extract.KindOf(err) != extract.NoText || !strings.Contains(err.Error(), want) {

@@ -34,7 +34,7 @@ const (
 // Reasons for skipping files, besides limits. They complete the sentence "3 files were left out:".
 const (
 	Encrypted  = "encrypted"
-	Compressed = "compressed by a method that cannot be read"
+	Compressed = "compressed with an unsupported method"
 	Damaged    = "damaged"
 	Empty      = "empty"
 	Hidden     = "hidden"
@@ -114,9 +114,9 @@ func Open(data io.ReaderAt, size int64, lim Limits) (*Archive, error) {
 		case unpacked > lim.File:
 			why = "larger than " + format.SizeText(lim.File)
 		case len(a.Files) == lim.Files:
-			why = fmt.Sprintf("at most %d files of an archive are read", lim.Files)
+			why = fmt.Sprintf("the limit is %d files per archive", lim.Files)
 		case unpacked > left:
-			why = "at most " + format.SizeText(lim.Unpacked) + " of an archive are read"
+			why = "the limit is " + format.SizeText(lim.Unpacked) + " per archive"
 		}
 		if why != "" {
 			a.LeftOut.Add(why, name)
@@ -147,7 +147,7 @@ type directoryReader struct {
 	left int64
 }
 
-var errDirectory = errors.New("the directory of the archive is too large")
+var errDirectory = errors.New("the archive's central directory is too large")
 
 // ReadAt implements io.ReaderAt.
 func (r *directoryReader) ReadAt(b []byte, at int64) (int, error) {

@@ -170,7 +170,7 @@ func TestFilesAreLeftOutForAReason(t *testing.T) {
 		t.Errorf("of several files with one path, %q was read, %v", text, err)
 	}
 	want := map[string]int{
-		"another file has the same path": 2, "a link or a special file": 1, "encrypted": 1, "compressed by a method that cannot be read": 1,
+		"another file has the same path": 2, "a link or a special file": 1, "encrypted": 1, "compressed with an unsupported method": 1,
 		"larger than 1 MiB": 1, "empty": 1, "hidden": 2, "the path has more than 500 characters": 1,
 	}
 	if diff := cmp.Diff(want, a.LeftOut.Counts()); diff != "" {
@@ -189,7 +189,7 @@ func TestLimitsHoldForTheWholeArchive(t *testing.T) {
 	if diff := cmp.Diff([]string{"a.txt", "c.txt"}, paths(a)); diff != "" {
 		t.Errorf("files (-want +got):\n%s", diff)
 	}
-	if diff := cmp.Diff(map[string]int{"at most 1000 bytes of an archive are read": 1, "at most 2 files of an archive are read": 1}, a.LeftOut.Counts()); diff != "" {
+	if diff := cmp.Diff(map[string]int{"the limit is 1000 bytes per archive": 1, "the limit is 2 files per archive": 1}, a.LeftOut.Counts()); diff != "" {
 		t.Errorf("left out (-want +got):\n%s", diff)
 	}
 }

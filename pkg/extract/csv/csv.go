@@ -64,7 +64,7 @@ func read(p *format.Parser) error {
 		}
 	}
 	if r.unclosedQuote > 0 {
-		p.Out.Warn("the quotation mark in line " + strconv.Itoa(r.unclosedQuote) + " is never closed; it was read as an ordinary character")
+		p.Out.Warn("the quotation mark on line " + strconv.Itoa(r.unclosedQuote) + " is never closed; it was read as an ordinary character")
 	}
 	return w.Flush()
 }

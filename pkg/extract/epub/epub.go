@@ -157,7 +157,7 @@ func (b *book) readPackage() error {
 			return false
 		})
 		if sc.Damage != nil {
-			b.p.Out.Warn("the book's table of parts is damaged; only the parts before the damage were read")
+			b.p.Out.Warn("the book's list of parts is damaged; only the parts before the damage were read")
 		}
 	})
 	switch {

@@ -26,17 +26,17 @@ func CheckPassages(passages []Passage) error {
 	text, spans := 0, 0
 	for _, p := range passages {
 		if p.Page < 1 {
-			return fmt.Errorf("the page of a passage is %d; it must be at least 1", p.Page)
+			return fmt.Errorf("a passage has the page number %d; it must be at least 1", p.Page)
 		}
 		for _, s := range p.Spans {
 			if s[0] < 0 || s[1] < s[0] || s[1] > len(p.Text) {
-				return fmt.Errorf("a span of a passage is [%d, %d]; it must be within the passage's %d bytes", s[0], s[1], len(p.Text))
+				return fmt.Errorf("a passage has the span [%d, %d], which must be within its %d bytes", s[0], s[1], len(p.Text))
 			}
 		}
 		text, spans = text+len(p.Text), spans+len(p.Spans)
 	}
 	if text > maxPassageText || spans > maxPassageSpans {
-		return fmt.Errorf("the passages have %d bytes and %d spans, more than the limits of %d and %d", text, spans, maxPassageText, maxPassageSpans)
+		return fmt.Errorf("the passages have %d bytes and %d spans; the limits are %d and %d", text, spans, maxPassageText, maxPassageSpans)
 	}
 	return nil
 }
@@ -53,7 +53,7 @@ func (r *Registry) Locate(ctx context.Context, src Source, lim Limits, passages 
 	kind := r.Detect(head, src.Name, src.Declared)
 	f := r.byType(kind)
 	if f == nil || f.Locate == nil {
-		return nil, Errorf(Unsupported, "files of type %s have no pages on which passages can be located", kind)
+		return nil, Errorf(Unsupported, "passages cannot be located in files of type %s, because they have no pages", kind)
 	}
 	if err := CheckPassages(passages); err != nil {
 		return nil, err

@@ -163,7 +163,7 @@ func (c *pictures) finish(p *Parser) {
 	count := func(n int) string { return fmt.Sprintf("%d %s", n, Plural(n, "picture", "pictures")) }
 	was := func(n int) string { return Plural(n, "was", "were") }
 	if n := c.tooMany; n > 0 {
-		p.Out.Warn(fmt.Sprintf("the text in %s %s not read: text is recognised in at most %d pictures per document", count(n), was(n), c.scans.Pictures))
+		p.Out.Warn(fmt.Sprintf("the text in %s %s not read: OCR reads at most %d pictures per document", count(n), was(n), c.scans.Pictures))
 	}
 	if n := c.tooLarge; n > 0 {
 		p.Out.Warn(fmt.Sprintf("the text in %s %s not read: a picture may have at most %s and %d million pixels", count(n), was(n), SizeText(MaxPictureBytes), MaxPicturePixels/1_000_000))

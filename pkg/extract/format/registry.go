@@ -145,7 +145,7 @@ func (r *Registry) misnamedWarning(name, found string) string {
 	if named == nil || named.Text || named == is || named.Packed && is != nil && is.Packed && is.Label != "" {
 		return ""
 	}
-	return "the content does not match the file name: the name says " + named.Name + ", the content was read as " + r.name(found)
+	return "the content does not match the file name: the name suggests " + named.Name + ", but the content was read as " + r.name(found)
 }
 
 // read reads a document whose type is p.Doc.MIMEType. `head` holds the file's first bytes.

@@ -53,7 +53,7 @@ func (p *Parser) ReadScanned(pages []scan.Page) error {
 			return f.Scanned(p, pages)
 		}
 	}
-	return Errorf(Unsupported, "there is no reader for recognised pages")
+	return Errorf(Unsupported, "no document format supports OCR")
 }
 
 // Turned returns a picture rotated clockwise by the given number of quarter turns.

@@ -92,7 +92,7 @@ func (p *reader) page() error {
 		return err
 	}
 	if p.Out.Letters == 0 && hasScripts(doc) {
-		return format.Errorf(format.NoText, "the page has no text: it is built by scripts in the browser; save the rendered page there and upload it, or upload the text")
+		return format.Errorf(format.NoText, "the page has no text, because scripts build it in the browser; open it in a browser, save it there and upload the result, or upload the text itself")
 	}
 	return nil
 }

@@ -124,7 +124,7 @@ func TestPagesOfEveryLengthAreReadOnce(t *testing.T) {
 func TestAPageWithoutTextSaysWhy(t *testing.T) {
 	t.Parallel()
 	for page, want := range map[string]string{
-		`<!doctype html><title>App</title><script src="/app.js"></script><div id="root"></div>`: "built by scripts in the browser",
+		`<!doctype html><title>App</title><script src="/app.js"></script><div id="root"></div>`: "scripts build it in the browser",
 		`<!doctype html><script type="application/ld+json">{}</script><p></p>`:                  "the file contains no text",
 	} {
 		if _, err := readtest.Parse(t, "page.html", []byte(page)); format.KindOf(err) != format.NoText || !strings.Contains(err.Error(), want) {

@@ -70,14 +70,14 @@ func readPages(p *format.Parser, count int) error {
 		for i := range wanted {
 			wanted[i] = i + 1
 		}
-		return &format.Error{Kind: format.Scanned, Pages: wanted, Message: "the file is a picture whose text must be recognised"}
+		return &format.Error{Kind: format.Scanned, Pages: wanted, Message: "the file is a picture and needs OCR"}
 	}
 	pages := make([]scan.Page, most)
 	for i := range pages {
 		pages[i] = scans.Pages[i+1]
 	}
 	if count > most {
-		p.Out.Warn(fmt.Sprintf("pages %d to %d were not read: text is recognised on at most %d pages per file; split the file", most+1, count, scans.Limit))
+		p.Out.Warn(fmt.Sprintf("pages %d to %d were not read: OCR reads at most %d pages per file; split the file", most+1, count, scans.Limit))
 	}
 	p.Doc.Route = "image/ocr"
 	return p.ReadScanned(pages)

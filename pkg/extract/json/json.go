@@ -50,7 +50,7 @@ func piece(p *format.Parser, text io.Reader) error {
 	case errors.Is(err, io.ErrUnexpectedEOF):
 		p.Out.Warn("the file ends in the middle of a value; the content before it was read")
 	case errors.As(err, &syntax):
-		p.Out.Warn("the JSON is invalid in line " + strconv.Itoa(syntax.line) + "; the rest was read as plain text")
+		p.Out.Warn("the JSON is invalid on line " + strconv.Itoa(syntax.line) + "; the rest was read as plain text")
 		return p.Piece(format.TypeText, io.MultiReader(strings.NewReader(syntax.text), r))
 	case err != nil:
 		return err

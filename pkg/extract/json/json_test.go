@@ -33,7 +33,7 @@ func TestJSONIsReadAsRecords(t *testing.T) {
 		"a file cut short keeps its top": {`{"a": "x", "b": {"c": "y", "d": "z`, "paragraph: a: x\nheading 1: b\nparagraph: c: y", "the file ends in the middle"},
 		"what is not JSON is text":       {"[see below] or not", "paragraph: [see below] or not", "not valid JSON"},
 		"a word alone is text":           {`"all is well"`, "paragraph: \"all is well\"", ""},
-		"a record that is broken":        {"{\"a\": 1}\n{\"a\": oops 2\n{\"a\": 3}\n", "table_row row 1: a: 1\nparagraph: oops 2\n{\"a\": 3}", "the JSON is invalid in line 2"},
+		"a record that is broken":        {"{\"a\": 1}\n{\"a\": oops 2\n{\"a\": 3}\n", "table_row row 1: a: 1\nparagraph: oops 2\n{\"a\": 3}", "the JSON is invalid on line 2"},
 		"UTF-16":                         {"\xff\xfe{\x00\"\x00a\x00\"\x00:\x001\x00}\x00", "paragraph: a: 1", ""},
 		"records marked by RFC 7464":     {"\x1e{\"a\": 1}\n\x1e{\"a\": 2}\n", "table_row row 1: a: 1\ntable_row row 2: a: 2", ""},
 	}

@@ -30,7 +30,7 @@ type syntaxError struct {
 	text string // the invalid word, already read
 }
 
-func (e *syntaxError) Error() string { return fmt.Sprintf("%s in line %d", e.what, e.line) }
+func (e *syntaxError) Error() string { return fmt.Sprintf("%s on line %d", e.what, e.line) }
 
 // scanner splits text into JSON tokens. It accepts common extensions: comments, single-quoted strings, and unquoted
 // names. Numbers are kept as written.

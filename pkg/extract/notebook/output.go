@@ -33,7 +33,7 @@ type output struct {
 // outputs reads a code cell's results: tables and text, but no images.
 func (r *reader) outputs(all []json.RawMessage) error {
 	if len(all) > maxOutputs {
-		r.p.Out.Warn(fmt.Sprintf("a cell has more than %d results; the rest were skipped", maxOutputs))
+		r.p.Out.Warn(fmt.Sprintf("a cell has more than %d outputs; the rest were skipped", maxOutputs))
 		all = all[:maxOutputs]
 	}
 	var printed strings.Builder // consecutive chunks of printed text
@@ -109,7 +109,7 @@ var control = lazyregexp.New(`\x1b\[[0-9;?]*[A-Za-z]|\x1b\][^\x07]*\x07`)
 func (r *reader) printed(text string) error {
 	if len(text) > maxOutputBytes {
 		text = format.Cut(text, maxOutputBytes)
-		r.p.Out.Warn("printed results were cut after " + format.SizeText(maxOutputBytes))
+		r.p.Out.Warn("printed output was cut off after " + format.SizeText(maxOutputBytes))
 	}
 	text = strings.ReplaceAll(control().ReplaceAllString(text, ""), "\r\n", "\n")
 	if strings.Contains(text, "\r") {

@@ -35,7 +35,7 @@ func TestEmbeddedDocumentsAreNamedInWarnings(t *testing.T) {
 func TestEmbeddedFilesThatTheTextDoesNotMentionAreNamedInWarnings(t *testing.T) {
 	t.Parallel()
 	doc := readtest.MustParse(t, "a.docx", extracttest.Word(t, extracttest.WordPara("", "text"), extracttest.Rels("word/document.xml", "r1 package embeddings/prices.xlsx", "r2 control activeX/activeX1.xml", "r3 control activeX/activeX2.xml")))
-	want := []string{"the embedded document prices.xlsx was skipped; upload it as a separate file", "texts and values of ActiveX controls were skipped"}
+	want := []string{"the embedded document prices.xlsx was skipped; upload it as a separate file", "the text and values of ActiveX controls were skipped"}
 	if diff := cmp.Diff(want, doc.Warnings); diff != "" {
 		t.Errorf("warnings (-want +got):\n%s", diff)
 	}

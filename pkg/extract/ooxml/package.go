@@ -131,7 +131,7 @@ func (a *Package) EmbedsRest(rels []Relation) {
 	for _, rel := range rels {
 		switch kind := rel.Kind(); {
 		case kind == "control":
-			a.P.Out.Warn("texts and values of ActiveX controls were skipped")
+			a.P.Out.Warn("the text and values of ActiveX controls were skipped")
 		case (kind == "package" || kind == "oleObject") && !rel.External && !a.embedded[rel.Target]:
 			a.Embeds(all, rel.ID, "")
 		}

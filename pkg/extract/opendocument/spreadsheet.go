@@ -200,7 +200,7 @@ func (s *sheet) emit(row table.Row, times int) error {
 		}
 	}
 	if times > maxRepeats {
-		s.r.p.Out.Warn(fmt.Sprintf("rows that are repeated more than %d times were cut", maxRepeats))
+		s.r.p.Out.Warn(fmt.Sprintf("rows repeated more than %[1]d times were read only %[1]d times", maxRepeats))
 	}
 	s.row = min(s.row+times, format.MaxSheetRows)
 	return nil

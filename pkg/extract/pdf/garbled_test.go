@@ -133,7 +133,7 @@ func TestPagesOfFontsWithoutMapsAreNamed(t *testing.T) {
 func TestAFileOfNothingButUnknownCharactersSaysSo(t *testing.T) {
 	t.Parallel()
 	doc, err := readtest.Parse(t, "a.pdf", mappedPDF(extracttest.ProseLines, func(c rune) rune { return 0xe000 + c }))
-	if format.KindOf(err) != format.NoText || !strings.Contains(err.Error(), "do not say which characters") {
+	if format.KindOf(err) != format.NoText || !strings.Contains(err.Error(), "do not specify which characters") {
 		t.Errorf("the error is %v; document: %v", err, doc)
 	}
 }

@@ -54,7 +54,7 @@ func locate(p *format.Parser, passages []format.Passage) ([][][]domain.PageRecta
 		}
 	}
 	if len(l.unread) > 0 && p.Src.Scans.Report {
-		return nil, &format.Error{Kind: format.Scanned, Pages: slices.Sorted(maps.Keys(l.unread)), Message: "the passages are on scanned pages, whose text must be recognised"}
+		return nil, &format.Error{Kind: format.Scanned, Pages: slices.Sorted(maps.Keys(l.unread)), Message: "the passages are on scanned pages, which need OCR"}
 	}
 	return rectangles, nil
 }

@@ -60,7 +60,7 @@ func read(p *format.Parser) error {
 		s.account(i, page)
 	}
 	if next := s.scanned.next(p.Src.Scans); p.Src.Scans.Report && len(next) > 0 {
-		return &format.Error{Kind: format.Scanned, Pages: next, Message: pageNumbers(next) + ": the text must be recognised in pictures"}
+		return &format.Error{Kind: format.Scanned, Pages: next, Message: pageNumbers(next) + ": OCR is needed"}
 	}
 	return s.finish()
 }
@@ -125,7 +125,7 @@ func (s *source) noText() error {
 	case len(s.scanned.textless)+len(s.scanned.failed) > 0:
 		return s.scanned.noText(s.pages)
 	case len(s.garbled.unmapped) > 0:
-		return format.Errorf(format.NoText, "the file has no readable text: its fonts do not say which characters they show; it needs OCR: %s", advice)
+		return format.Errorf(format.NoText, "the file has no readable text: its fonts do not specify which characters they show; it needs OCR: %s", advice)
 	case s.own != nil && len(s.scans) == 0 && len(s.scanned.wanted) > 0:
 		return format.Errorf(format.NoText, "the file has no text: %s text drawn as shapes; it needs OCR: %s", haveClause(s.pages), advice)
 	case s.own != nil && len(s.scans) == 0:

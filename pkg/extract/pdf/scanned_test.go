@@ -138,8 +138,8 @@ func TestATextLayerIsComparedWithItsPicture(t *testing.T) {
 func TestFailedAndSkippedRecognitionIsReported(t *testing.T) {
 	t.Parallel()
 	text := extracttest.PDFLines("F1", 11, 72, 700, prose...)
-	doc, _ := readScans(t, scannedPDF(text, picture), false, scan.Page{Number: 2, Width: 1, Height: 1, Failed: "recognising its text failed"})
-	if len(doc.Warnings) != 1 || doc.Warnings[0] != "page 2: recognising its text failed" {
+	doc, _ := readScans(t, scannedPDF(text, picture), false, scan.Page{Number: 2, Width: 1, Height: 1, Failed: "OCR failed"})
+	if len(doc.Warnings) != 1 || doc.Warnings[0] != "page 2: OCR failed" {
 		t.Errorf("the warnings are %q", doc.Warnings)
 	}
 	file := scannedPDF(picture)

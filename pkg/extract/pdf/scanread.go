@@ -60,10 +60,10 @@ func (c *scannedPages) report(p *format.Parser) {
 		p.Out.Warn(pageNumbers(c.failed) + ": " + c.failure)
 	}
 	if len(c.replaced) > 0 {
-		p.Out.Warn(pageNumbers(c.replaced) + ": the text layer does not match the picture; the recognised text was read instead")
+		p.Out.Warn(pageNumbers(c.replaced) + ": the text layer does not match the picture, so the text from OCR was used instead")
 	}
 	if len(c.skipped) > 0 {
-		p.Out.Warn(fmt.Sprintf("%s: scanned and not read: text is recognised on at most %d pages per file; split the file", pageNumbers(c.skipped), p.Src.Scans.Limit))
+		p.Out.Warn(fmt.Sprintf("%s: scanned and not read: OCR reads at most %d pages per file; split the file", pageNumbers(c.skipped), p.Src.Scans.Limit))
 	}
 }
 

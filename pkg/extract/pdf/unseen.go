@@ -45,8 +45,8 @@ func (u *unseenPages) warn(out *format.Sink) {
 	for _, c := range []struct {
 		n    int
 		text string
-	}{{u.sum.White, "white on white"}, {u.sum.Tiny, "too small to read"}, {u.sum.Transparent, "transparent, or invisible with no image below"},
-		{u.sum.Ground, "in the colour of its background"}, {u.sum.Covered, "covered by a filled box"}, {u.sum.Clipped, "outside the part of the page that is shown"}} {
+	}{{u.sum.White, "white on white"}, {u.sum.Tiny, "too small to read"}, {u.sum.Transparent, "transparent, or invisible with no image underneath"},
+		{u.sum.Ground, "in the same colour as its background"}, {u.sum.Covered, "covered by a filled box"}, {u.sum.Clipped, "outside the visible part of the page"}} {
 		if c.n > 0 {
 			causes = append(causes, c.text)
 		}

@@ -128,7 +128,7 @@ func TestTextThatIsNotVisibleIsReported(t *testing.T) {
 		"white on a dark shape":             {text("0 0 1 rg 60 590 m 300 590 l 300 640 l 60 640 l h f 1 g"), ""},
 		"white, and the ground comes last":  {text("1 g") + " 0.2 g 60 590 200 30 re f", "white on white"},
 		"grey":                              {text("0.8 g"), ""},
-		"invisible":                         {text("3 Tr"), "no image below"},
+		"invisible":                         {text("3 Tr"), "no image underneath"},
 		"invisible on a picture":            {text("q 300 0 0 300 60 500 cm BI /W 1 /H 1 /BPC 8 /CS /G ID \xff EI Q 3 Tr"), ""},
 		"tiny":                              {shown + "BT /F1 0.5 Tf 72 600 Td (UNSEEN words) Tj ET", "too small"},
 		"small":                             {shown + "BT /F1 5 Tf 72 600 Td (UNSEEN words) Tj ET", ""},
@@ -136,11 +136,11 @@ func TestTextThatIsNotVisibleIsReported(t *testing.T) {
 		"covered":                           {text("") + " 1 g 60 590 200 30 re f", "covered"},
 		"covered by a mark to read through": {text("") + " q /M gs 1 1 0 rg 60 590 200 30 re f Q", ""},
 		"a table with grounds":              {shown + "0.9 g 60 590 200 30 re f 0 g BT /F1 12 Tf 72 600 Td (UNSEEN words) Tj ET 0.8 g 60 560 200 30 re f", ""},
-		"black on black":                    {"0 g 60 590 200 30 re f " + text("0 g"), "colour of its background"},
+		"black on black":                    {"0 g 60 590 200 30 re f " + text("0 g"), "colour as its background"},
 		"blue on a white box on blue":       {"0 0 1 rg 50 500 300 150 re f 1 g 60 590 200 30 re f 0 g " + text("0 0 1 rg"), ""},
 		"black in a black frame":            {"0 g 59 589 202 32 re 60 590 200 30 re f* " + text("0 g"), ""},
 		"a frame that is painted later":     {text("") + " 0 g 59 589 202 32 re 60 590 200 30 re f*", ""},
-		"cut off":                           {shown + "q 300 300 50 50 re W n BT /F1 12 Tf 72 600 Td (UNSEEN words) Tj ET Q", "part of the page that is shown"},
+		"cut off":                           {shown + "q 300 300 50 50 re W n BT /F1 12 Tf 72 600 Td (UNSEEN words) Tj ET Q", "visible part of the page"},
 		"white edges of black letters":      {text("0 g 1 G 2 Tr"), ""},
 	}
 	for name, tt := range tests {

@@ -58,7 +58,7 @@ func Find(setting string) *Program {
 		setting = "tesseract"
 		p.missing = format.NoOCR
 	default:
-		p.missing = fmt.Sprintf("there is no Tesseract at %s on the machine that reads documents (SLUICE_TESSERACT)", setting)
+		p.missing = fmt.Sprintf("Tesseract was not found at %s on the machine that reads documents (SLUICE_TESSERACT)", setting)
 	}
 	path, err := exec.LookPath(setting)
 	if err == nil {
@@ -104,13 +104,13 @@ func (p *Program) learn(ctx context.Context) error {
 	first, _, _ := strings.Cut(string(out), "\n")
 	version := strings.TrimPrefix(strings.TrimSpace(first), "tesseract ")
 	if version == "" || len(version) > maxVersion {
-		return errors.New("it does not say its version")
+		return errors.New("it does not report its version")
 	}
 	if out, err = p.run(ctx, nil, "--list-langs"); err != nil {
 		return err
 	}
 	if p.languages = parseLanguages(string(out)); !slices.ContainsFunc(p.languages, isLanguage) {
-		return errors.New("it has no languages; install one, for example the package tesseract-ocr-eng")
+		return errors.New("it has no language data; install some, for example the tesseract-ocr-eng package")
 	}
 	p.version = version
 	return nil

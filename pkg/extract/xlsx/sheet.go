@@ -78,7 +78,7 @@ func (r *sheetReader) read() error {
 		out.Warn(fmt.Sprintf("sheet %q is damaged in row %d; only the rows before it were read", r.ref.name, r.row))
 	}
 	if r.incomplete {
-		out.Warn(fmt.Sprintf("cells of sheet %q refer to texts that are missing from the file; they were skipped", r.ref.name))
+		out.Warn(fmt.Sprintf("sheet %q has cells whose text is missing from the file; they were skipped", r.ref.name))
 	}
 	if r.missingResults > 0 {
 		out.Warn(fmt.Sprintf("sheet %q: skipped %d formulas because the file does not store their results; open it in a spreadsheet program, save it and upload it again", r.ref.name, r.missingResults))

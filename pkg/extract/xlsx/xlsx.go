@@ -80,7 +80,7 @@ func read(p *format.Parser) error {
 	}
 	for _, s := range w.sheets {
 		if s.veryHidden {
-			p.Out.Warn(fmt.Sprintf("sheet %q cannot be unhidden by users (\"very hidden\") and was skipped", s.name))
+			p.Out.Warn(fmt.Sprintf("sheet %q is \"very hidden\", so users cannot unhide it; it was skipped", s.name))
 			continue
 		}
 		if s.hidden {
