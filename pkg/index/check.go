@@ -54,7 +54,7 @@ func EncodeMetadata(r *Row) ([]byte, error) {
 		return nil, fmt.Errorf("%w: the metadata cannot be stored: %w", ErrInvalid, err)
 	}
 	if len(data) > MaxMetadataBytes {
-		return nil, fmt.Errorf("%w: the metadata has %d bytes, more than %d", ErrInvalid, len(data), MaxMetadataBytes)
+		return nil, fmt.Errorf("%w: the metadata has %d bytes; the limit is %d", ErrInvalid, len(data), MaxMetadataBytes)
 	}
 	return data, nil
 }

@@ -51,7 +51,7 @@ func Facets(metadata map[string]any) ([]Facet, error) {
 		}
 	}
 	if len(out) > MaxFacets {
-		return nil, fmt.Errorf("%w: the metadata has %d values that can be filtered, more than %d", ErrInvalid, len(out), MaxFacets)
+		return nil, fmt.Errorf("%w: the metadata has %d values that can be filtered; the limit is %d", ErrInvalid, len(out), MaxFacets)
 	}
 	return out, nil
 }

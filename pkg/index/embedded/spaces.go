@@ -49,7 +49,7 @@ func keyOf(id index.Space) (spaceKey, error) {
 		return spaceKey{}, err
 	}
 	if id.Dimensions < 0 || id.Dimensions > index.MaxDimensions {
-		return spaceKey{}, fmt.Errorf("%w: a space of %d dimensions; at most %d are possible", index.ErrInvalid, id.Dimensions, index.MaxDimensions)
+		return spaceKey{}, fmt.Errorf("%w: the vectors have %d dimensions; 0 to %d are supported", index.ErrInvalid, id.Dimensions, index.MaxDimensions)
 	}
 	sum := sha256.Sum256([]byte(strconv.Itoa(id.Dimensions) + ":" + id.Model))
 	return spaceKey{id.DatastoreID, hex.EncodeToString(sum[:spaceNameBytes])}, nil

@@ -86,7 +86,7 @@ func denseDimensions(s index.Space) int { return max(s.Dimensions, minDenseDimen
 func checkSchema(got *entity.Schema) (description, error) {
 	var a description
 	if err := json.Unmarshal([]byte(got.Description), &a); err != nil || a.Schema == 0 {
-		return a, fmt.Errorf("%w: %q is described as %.100q, which Sluice never writes", ErrSchema, got.CollectionName, got.Description)
+		return a, fmt.Errorf("%w: %q has the description %.100q, which Sluice did not write", ErrSchema, got.CollectionName, got.Description)
 	}
 	if a.Schema != schemaVersion {
 		return a, fmt.Errorf("%w: %q has schema %d, but this version needs %d; use the version that created it, or drop the collection and run sluice replay",
@@ -94,7 +94,7 @@ func checkSchema(got *entity.Schema) (description, error) {
 	}
 	for _, want := range schema("", index.Space{}, false).Fields {
 		if !slices.ContainsFunc(got.Fields, func(f *entity.Field) bool { return f.Name == want.Name && f.DataType == want.DataType }) {
-			return a, fmt.Errorf("%w: %q lacks the field %q, or has it with another type", ErrSchema, got.CollectionName, want.Name)
+			return a, fmt.Errorf("%w: %q has no field %q, or the field has a different type", ErrSchema, got.CollectionName, want.Name)
 		}
 	}
 	return a, nil
