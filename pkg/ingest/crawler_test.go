@@ -163,7 +163,7 @@ func TestCrawlerReportsPages(t *testing.T) {
 
 func TestCrawlerLeavesOutFilesWithoutText(t *testing.T) {
 	t.Parallel()
-	picture := &crawl.Error{Permanent: true, Message: "https://pumps.example/a contains no text: it has type image/png", Err: crawl.ErrNoText}
+	picture := &crawl.Error{Permanent: true, Message: "https://pumps.example/a contains no text: its type is image/png", Err: crawl.ErrNoText}
 	for name, test := range map[string]struct {
 		group, root string
 		skipped     bool

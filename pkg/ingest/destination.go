@@ -48,7 +48,7 @@ func (i *Ingestor) destinations(ctx context.Context, job domain.Job) ([]*destina
 		// the settings are corrected or another process gets the job.
 		embedder, err := i.Embedders.Embedder(p.Model)
 		if err != nil {
-			err = fmt.Errorf("the embedding model %q of the datastore is not configured in this process: %w", p.Model, err)
+			err = fmt.Errorf("the datastore's embedding model %q is not configured in this process: %w", p.Model, err)
 			if err := i.continueWithout(ctx, job, p, err); err != nil {
 				return nil, err
 			}
@@ -56,7 +56,7 @@ func (i *Ingestor) destinations(ctx context.Context, job domain.Job) ([]*destina
 		}
 		idx, err := i.Indexes.Index(p.Engine)
 		if err != nil {
-			err = fmt.Errorf("the engine %q of the datastore is not configured in this process: %w", p.Engine, err)
+			err = fmt.Errorf("the datastore's engine %q is not configured in this process: %w", p.Engine, err)
 			if err := i.continueWithout(ctx, job, p, err); err != nil {
 				return nil, err
 			}

@@ -167,7 +167,7 @@ func (i *Ingestor) Handle(ctx context.Context, job domain.Job) error {
 	defer leave()
 	if postpones(job, doc, scanFingerprint) {
 		progress.stop()
-		return postpone(ctx, report, errors.New("the text in the document's pictures must be recognised"))
+		return postpone(ctx, report, errors.New("the document's pictures need OCR"))
 	}
 	info := doc.Info()
 	w := writer{

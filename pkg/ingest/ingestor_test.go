@@ -315,13 +315,13 @@ func TestIngestorClassifiesErrors(t *testing.T) {
 					return engines(e)
 				}
 			},
-			words: `the engine "milvus" of the datastore is not configured in this process`,
+			words: `the datastore's engine "milvus" is not configured in this process`,
 		},
 		"a model that this process does not have passes": {
 			spoil: func(p *ingestorFixture, _ *domain.Job) {
 				p.embedder = func(string) (embed.Embedder, error) { return nil, errors.New("not configured") }
 			},
-			words: `the embedding model "model-1" of the datastore is not configured in this process`,
+			words: `the datastore's embedding model "model-1" is not configured in this process`,
 		},
 		"a model that refuses is final": {
 			spoil: func(p *ingestorFixture, _ *domain.Job) {

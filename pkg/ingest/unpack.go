@@ -87,7 +87,7 @@ func (i *Ingestor) unpack(ctx context.Context, job domain.Job, report reporter) 
 	}
 	warnings := a.LeftOut.Warnings()
 	if u.stored == 0 {
-		return jobs.Permanent(domain.Errorf(domain.CodeUnsupported, "%s", strings.Join(append([]string{"the archive has no files that can be read"}, warnings...), "; ")))
+		return jobs.Permanent(domain.Errorf(domain.CodeUnsupported, "%s", strings.Join(append([]string{"the archive contains no readable files"}, warnings...), "; ")))
 	}
 	if err := u.flush(ctx); err != nil {
 		return err

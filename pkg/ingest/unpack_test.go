@@ -189,7 +189,7 @@ func TestArchivesThatCannotBeUnpacked(t *testing.T) {
 		final bool
 	}{
 		"not an archive":       {data: []byte("%PDF-1.7"), want: "not a ZIP archive", final: true},
-		"no files":             {data: zipOf(t), want: "no files that can be read", final: true},
+		"no files":             {data: zipOf(t), want: "no readable files", final: true},
 		"only other formats":   {data: zipOf(t, "a.bin", "\x00\x01\x02\x03"), want: "1 file was left out: format", final: true},
 		"only a damaged file":  {data: damaged, want: "1 file was left out: damaged (a.txt)", final: true},
 		"the store has failed": {data: whole, store: fileStore{fail: errors.New("no answer")}, want: "no answer"},
