@@ -45,15 +45,15 @@ func (o ConnectOptions) identity() ([]nats.Option, error) {
 	if o.CAFile != "" {
 		pem, err := os.ReadFile(o.CAFile)
 		if err != nil {
-			return nil, fmt.Errorf("%w: reading the CA file of the NATS servers: %w", ErrRefused, err)
+			return nil, fmt.Errorf("%w: reading the CA file for the NATS servers: %w", ErrRefused, err)
 		}
 		if !x509.NewCertPool().AppendCertsFromPEM(pem) {
-			return nil, fmt.Errorf("%w: the CA file of the NATS servers, %s, contains no PEM certificate", ErrRefused, o.CAFile)
+			return nil, fmt.Errorf("%w: %s (NATS_CA) contains no PEM certificate", ErrRefused, o.CAFile)
 		}
 		opts = append(opts, nats.RootCAs(o.CAFile))
 	}
 	if (o.CertFile == "") != (o.KeyFile == "") {
-		return nil, fmt.Errorf("%w: the client certificate and its key for NATS must be set together", ErrRefused)
+		return nil, fmt.Errorf("%w: NATS_CERT and NATS_KEY must be set together", ErrRefused)
 	}
 	if o.CertFile != "" {
 		if _, err := tls.LoadX509KeyPair(o.CertFile, o.KeyFile); err != nil {
@@ -116,14 +116,14 @@ func explain(err error, o ConnectOptions) error {
 	switch {
 	case errors.Is(err, nats.ErrAuthorization), errors.Is(err, nats.ErrAuthExpired), errors.Is(err, nats.ErrAuthRevoked),
 		errors.Is(err, nats.ErrAccountAuthExpired), errors.Is(err, nats.ErrNkeysNotSupported):
-		return fmt.Errorf("%w: NATS at %s does not accept the credentials: check the user and password in its address, the token, or the credentials file: %w",
+		return fmt.Errorf("%w: NATS at %s rejected the credentials: check the user and password in its address, the token, or the credentials file: %w",
 			ErrRefused, servers, err)
 	case errors.Is(err, jetstream.ErrJetStreamNotEnabled):
 		return fmt.Errorf("%w: NATS at %s runs without JetStream: start the servers with -js and a store directory: %w", ErrRefused, servers, err)
 	case errors.Is(err, jetstream.ErrJetStreamNotEnabledForAccount):
 		return fmt.Errorf("%w: NATS at %s has no JetStream for this account: enable it there, or use another account: %w", ErrRefused, servers, err)
 	case errors.As(err, &certificate):
-		return fmt.Errorf("%w: the certificate of NATS at %s is not trusted: set the file of the CA that signed it: %w", ErrRefused, servers, err)
+		return fmt.Errorf("%w: the certificate of the NATS server at %s is not trusted: set NATS_CA to the certificate of the authority that signed it: %w", ErrRefused, servers, err)
 	case errors.Is(err, nats.ErrSecureConnWanted):
 		return fmt.Errorf("%w: NATS at %s does not speak TLS: use nats://, or enable TLS there: %w", ErrRefused, servers, err)
 	case errors.Is(err, nats.ErrSecureConnRequired), strings.Contains(err.Error(), "tls: "):

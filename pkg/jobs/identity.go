@@ -80,7 +80,7 @@ func (b *Broker) identify(ctx context.Context, o Options) error {
 		if served {
 			return fmt.Errorf("%w, whose api process is running: check NATS_URL, DATABASE_URL and the data directory", ErrForeign)
 		}
-		b.log.Warn("the job log belongs to another catalog that no process serves; this new catalog takes it over", "catalog_before", owner)
+		b.log.Warn("the job log belonged to another catalog that no process uses; this new catalog is taking it over", "catalog_before", owner)
 	}
 	return nil
 }
@@ -116,7 +116,7 @@ func (b *Broker) isServed(ctx context.Context) (bool, error) {
 		return true, nil
 	case errors.Is(err, nats.ErrNoResponders):
 	case ctx.Err() == nil && errors.Is(err, context.DeadlineExceeded):
-		return false, fmt.Errorf("%w, and it is unknown whether its api process is running: no answer on subject %s within %v "+
+		return false, fmt.Errorf("%w, and Sluice could not find out whether its api process is running: no response on subject %s within %v "+
 			"(the process hangs, or NATS denies this account the request)", ErrForeign, subjectServed, servedTimeout)
 	default:
 		return false, fmt.Errorf("checking whether an api process is running: %w", err)

@@ -72,7 +72,7 @@ func (c *serverClock) ask(ctx context.Context, maxWait time.Duration) error {
 		}
 		said := s.CachedInfo().TimeStamp
 		if said.IsZero() {
-			return fmt.Errorf("asking the NATS servers for the time: the information about stream %s does not contain it", c.stream)
+			return fmt.Errorf("asking the NATS servers for the time: their information about stream %s does not include it", c.stream)
 		}
 		c.mu.Lock()
 		defer c.mu.Unlock()

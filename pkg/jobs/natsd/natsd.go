@@ -177,8 +177,8 @@ func (s *Server) waitReady(ctx context.Context, srv *server.Server, started <-ch
 	case <-started:
 	case <-timer.C:
 		if streams := s.log.unrecovered(); len(streams) > 0 {
-			return fmt.Errorf("starting the NATS server: the recovery of %s in %s has not ended after %s: the disk is very slow, or the files are damaged: "+
-				"restore a backup, or move the directories of these streams elsewhere and start again; their content is then lost, and Sluice repairs what it can",
+			return fmt.Errorf("starting the NATS server: recovering %s in %s has taken longer than %s: the disk is very slow, or the files are damaged; "+
+				"restore a backup, or move these streams' directories elsewhere and start again (their content is then lost, but Sluice repairs what it can)",
 				strings.Join(streams, ", "), s.opts.Dir, s.opts.StartTimeout)
 		}
 		return fmt.Errorf("starting the NATS server: not ready after %s", s.opts.StartTimeout)

@@ -230,7 +230,7 @@ func checkConfig[Config any](dir, name string) error {
 	}
 	if level := required.Metadata[server.JSRequiredLevelMetadataKey]; level != "" {
 		if n, err := strconv.Atoi(level); err != nil || n > server.JSApiLevel {
-			return fmt.Errorf("%w: it requires API level %.20q, this version has %d", errNewer, level, server.JSApiLevel)
+			return fmt.Errorf("%w: it requires API level %.20q, but this version has %d", errNewer, level, server.JSApiLevel)
 		}
 	}
 	return nil

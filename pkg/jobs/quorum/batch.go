@@ -105,13 +105,13 @@ func (r Reader) collect(ctx context.Context, body []byte) ([]*jetstream.RawStrea
 		before, _ := strconv.ParseUint(answer.Header.Get("Nats-Last-Sequence"), 10, 64)
 		status := answer.Header.Get("Status")
 		if (status == "" || status == "204") && before != last {
-			return nil, fmt.Errorf("%w: an answer from stream %s was lost", ErrUnavailable, r.Stream)
+			return nil, fmt.Errorf("%w: a response from stream %s was lost", ErrUnavailable, r.Stream)
 		}
 		switch status {
 		case "":
 			msg, err := rawMessage(answer)
 			if err != nil {
-				return nil, fmt.Errorf("reading an answer from stream %s: %w", r.Stream, err)
+				return nil, fmt.Errorf("reading a response from stream %s: %w", r.Stream, err)
 			}
 			last = msg.Sequence
 			msgs = append(msgs, msg)

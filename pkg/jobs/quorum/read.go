@@ -98,7 +98,7 @@ func (r Reader) ask(ctx context.Context, body []byte) (*jetstream.RawStreamMsg, 
 	}
 	var response getResponse
 	if err := json.Unmarshal(answer.Data, &response); err != nil {
-		return nil, fmt.Errorf("reading the response for stream %s: %w", r.Stream, err)
+		return nil, fmt.Errorf("reading the response from stream %s: %w", r.Stream, err)
 	}
 	if e := response.Error; e != nil {
 		switch e.ErrorCode {
@@ -111,7 +111,7 @@ func (r Reader) ask(ctx context.Context, body []byte) (*jetstream.RawStreamMsg, 
 	}
 	m := response.Message
 	if m == nil {
-		return nil, fmt.Errorf("reading the answer of stream %s: it contains no message", r.Stream)
+		return nil, fmt.Errorf("reading the response from stream %s: it contains no message", r.Stream)
 	}
 	msg := &jetstream.RawStreamMsg{Subject: m.Subject, Sequence: m.Sequence, Data: m.Data, Time: m.Time}
 	if len(m.Header) > 0 {
