@@ -45,7 +45,7 @@ func (l Load) Validate() error {
 	case l.For <= 0 || l.For > MaxFor:
 		return fmt.Errorf("the duration is %v; it must be more than 0 and at most %v", l.For, MaxFor)
 	case l.Warmup < 0 || l.Warmup > MaxFor:
-		return fmt.Errorf("the duration of the warm-up is %v; it must be between 0 and %v", l.Warmup, MaxFor)
+		return fmt.Errorf("the warm-up takes %v; it must be between 0 and %v", l.Warmup, MaxFor)
 	case l.Requests < 0:
 		return fmt.Errorf("the number of requests is %d; it must be 0 (no limit) or more", l.Requests)
 	default:
