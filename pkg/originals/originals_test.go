@@ -238,7 +238,7 @@ func TestGetChecksWhatItReads(t *testing.T) {
 			t.Errorf("verified: error is %v, want ErrCorrupt", err)
 		}
 		_, err := Uploads{Store: s}.Get(ctx, key)
-		if domain.CodeOf(err) != domain.CodeNotFound || !strings.Contains(err.Error(), "is damaged; upload it again") {
+		if domain.CodeOf(err) != domain.CodeNotFound || !strings.Contains(err.Error(), "is damaged, so upload it again") {
 			t.Errorf("for a request: error is %v", err)
 		}
 	}

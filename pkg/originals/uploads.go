@@ -34,7 +34,7 @@ func (u Uploads) Get(ctx context.Context, key string) (io.ReadCloser, error) {
 	}
 	if errors.Is(err, ErrCorrupt) {
 		return nil, &domain.Error{
-			Code: domain.CodeNotFound, Message: "the stored original is damaged; upload it again; its indexed content stays searchable", Err: err,
+			Code: domain.CodeNotFound, Message: "the stored original is damaged, so upload it again; its indexed content stays searchable", Err: err,
 		}
 	}
 	return content, domain.Transient(err, "the store of originals is unreachable; try again shortly")
