@@ -24,15 +24,15 @@ const (
 func parseEndpoint(raw string) (*url.URL, error) {
 	u, err := url.Parse(raw)
 	if err != nil {
-		return nil, errors.New("the address of the browser is invalid; it must be http://host:port or ws://host:port/…")
+		return nil, errors.New("the browser's address is invalid; it must be http://host:port or ws://host:port/…")
 	}
 	switch u.Scheme {
 	case "http", "https", "ws", "wss":
 	default:
-		return nil, fmt.Errorf("the address of the browser has the scheme %q; it must be http, https, ws or wss", u.Scheme)
+		return nil, fmt.Errorf("the browser's address has the scheme %q; it must be http, https, ws or wss", u.Scheme)
 	}
 	if u.Hostname() == "" {
-		return nil, errors.New("the address of the browser has no host; it must be http://host:port or ws://host:port/…")
+		return nil, errors.New("the browser's address has no host; it must be http://host:port or ws://host:port/…")
 	}
 	return u, nil
 }
@@ -49,7 +49,7 @@ func socketURL(ctx context.Context, raw string) (string, error) {
 	if !secure {
 		// Chromium only accepts requests for an IP address or localhost.
 		if u.Host, err = resolveHost(ctx, u); err != nil {
-			return "", fmt.Errorf("looking up the host of the browser: %w", err)
+			return "", fmt.Errorf("looking up the browser's host: %w", err)
 		}
 	}
 	if strings.HasPrefix(u.Scheme, "ws") && (strings.Trim(u.Path, "/") != "" || u.RawQuery != "") {

@@ -57,11 +57,11 @@ func (o Options) withDefaults() Options {
 func (o Options) check() error {
 	switch {
 	case o.URL == "" && o.Path == "":
-		return errors.New("no browser to render pages: set its address (CHROME_URL) or an executable (SLUICE_CHROMIUM)")
+		return errors.New("there is no browser to render pages: set CHROME_URL to its address or SLUICE_CHROMIUM to an executable")
 	case o.URL != "" && o.Path != "":
 		return errors.New("both the address of a browser (CHROME_URL) and an executable (SLUICE_CHROMIUM) are set; remove one")
 	case o.MaxHTML < 0 || o.Timeout < 0 || o.Concurrency < 0:
-		return errors.New("the limits of rendering must not be negative")
+		return errors.New("rendering limits must not be negative")
 	}
 	if o.URL != "" {
 		_, err := parseEndpoint(o.URL)

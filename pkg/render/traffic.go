@@ -109,7 +109,7 @@ func (n *traffic) handle(e *fetch.EventRequestPaused) {
 		if err := a.answer(ctx, n, e); err != nil && ctx.Err() == nil {
 			// This is expected if the page has navigated in the meantime. Otherwise the browser gets no response, but
 			// the page can still become idle, because the request no longer counts as pending.
-			n.opts.Log.DebugContext(ctx, "answering a request of the browser failed", "url", e.Request.URL, "error", err)
+			n.opts.Log.DebugContext(ctx, "answering a browser request failed", "url", e.Request.URL, "error", err)
 		}
 	})
 }
