@@ -77,7 +77,7 @@ func (c *Client) send(ctx context.Context, body any, scores []float64) error {
 	text, err := bounded.ReadAll(answer.Body, maxResponseBytes)
 	switch {
 	case errors.Is(err, bounded.ErrTooLarge):
-		return &Error{Message: fmt.Sprintf("the answer is longer than %d bytes", maxResponseBytes)}
+		return &Error{Message: fmt.Sprintf("the response is longer than %d bytes", maxResponseBytes)}
 	case err != nil:
 		return c.connectionError(ctx, err)
 	}

@@ -43,7 +43,7 @@ func (b *breaker) admit() (attempt, error) {
 	defer b.mu.Unlock()
 	v := attempt{pauses: b.pauses, tries: b.pauses > 0}
 	if left := b.until.Sub(b.now()); v.tries && (left > 0 || b.probing) {
-		return v, &Error{Message: fmt.Sprintf("%s failed repeatedly; it is not used for %s", b.server, max(left, time.Second).Round(time.Second)), Err: ErrPaused}
+		return v, &Error{Message: fmt.Sprintf("%s failed repeatedly, so it will not be used for %s", b.server, max(left, time.Second).Round(time.Second)), Err: ErrPaused}
 	}
 	b.probing = v.tries
 	return v, nil

@@ -140,7 +140,7 @@ func TestOneQueryProbesAPausedServer(t *testing.T) {
 	ctx, leave := context.WithCancel(t.Context())
 	first := ask(ctx)
 	<-entered
-	if err := <-ask(t.Context()); !errors.Is(err, ErrPaused) || !strings.Contains(err.Error(), "it is not used for 1s") {
+	if err := <-ask(t.Context()); !errors.Is(err, ErrPaused) || !strings.Contains(err.Error(), "so it will not be used for 1s") {
 		t.Errorf("while one tries, another gets %v", err)
 	}
 	leave()

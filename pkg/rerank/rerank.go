@@ -80,7 +80,7 @@ func New(c Config) (*Client, error) {
 		return nil, errors.New("the reranker's address is not a URL such as http://localhost:8080/rerank")
 	}
 	if u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
-		return nil, fmt.Errorf("the reranker's address is %q; it must begin with http:// or https:// and name a host", u.Redacted())
+		return nil, fmt.Errorf("the reranker's address is %q; it must begin with http:// or https://, followed by a host", u.Redacted())
 	}
 	if c.Timeout <= 0 {
 		c.Timeout = DefaultTimeout

@@ -119,8 +119,8 @@ func TestScoresAreMappedTo0To1InOrder(t *testing.T) {
 func TestHostileAnswers(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct{ body, words string }{
-		"nothing":                     {"", "not have the format of a reranker"},
-		"a page":                      {"<html>busy</html>", "not have the format of a reranker"},
+		"nothing":                     {"", "not in a reranker's format"},
+		"a page":                      {"<html>busy</html>", "not in a reranker's format"},
 		"another object":              {`{"data": []}`, "0 results for 2 passages"},
 		"null":                        {`null`, "0 results for 2 passages"},
 		"a list of numbers":           {`[1, 2]`, "not a list of scores"},

@@ -72,12 +72,12 @@ func decode(body []byte, scores []float64) error {
 			Results []scored `json:"results"`
 		}
 		if err := json.Unmarshal(body, &object); err != nil {
-			return fmt.Errorf("the answer does not have the format of a reranker: %w", err)
+			return fmt.Errorf("the response is not in a reranker's format: %w", err)
 		}
 		list = object.Results
 	}
 	if len(list) != len(scores) {
-		return fmt.Errorf("the answer has %d results for %d passages", len(list), len(scores))
+		return fmt.Errorf("the response has %d results for %d passages", len(list), len(scores))
 	}
 	seen := make([]bool, len(scores))
 	for _, s := range list {
