@@ -64,7 +64,7 @@ func (c ChunkReader) rows(ctx context.Context, d domain.ActiveDatasource, from, 
 	return nil, nil
 }
 
-const chunksUnavailableMessage = "the index of the chunks is unreachable; try again shortly"
+const chunksUnavailableMessage = "the chunk index is unreachable; try again shortly"
 
 func chunksOf(rows []index.Row) []domain.Chunk {
 	chunks := make([]domain.Chunk, len(rows))

@@ -34,7 +34,7 @@ type FacetRequest struct {
 func (r *Retriever) Facets(ctx context.Context, req FacetRequest) (domain.Facets, error) {
 	faults := facetFaults("keys", req.Keys)
 	if len(req.Keys) == 0 {
-		faults = append(faults, domain.FieldError{Field: "keys", Message: "is missing; name metadata keys, such as keys=team,year"})
+		faults = append(faults, domain.FieldError{Field: "keys", Message: "is missing; list metadata keys, such as keys=team,year"})
 	}
 	limit := cmp.Or(req.Limit, DefaultFacetValues)
 	if limit < 1 || limit > MaxFacetValues {

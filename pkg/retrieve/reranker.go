@@ -25,4 +25,4 @@ type Reranked struct {
 	Score float64
 }
 
-var errOrder = errors.New("the reranker's order contains a passage twice, one that was not sent, or none")
+var errOrder = errors.New("the reranker's order is empty, repeats a passage, or contains one that was not sent")

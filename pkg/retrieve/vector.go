@@ -93,7 +93,7 @@ func (r *Retriever) givenVector(ctx context.Context, model string, req Request) 
 		return embedding{}, err
 	}
 	if n := len(req.Vector); n != dimensions {
-		return embedding{}, domain.Invalid("vector", "has %d numbers; vectors of the datastore's embedding model %q have %d", n, model, dimensions)
+		return embedding{}, domain.Invalid("vector", "has %d numbers, but vectors from the datastore's embedding model %q have %d", n, model, dimensions)
 	}
 	qv := queryVector{dimensions: dimensions, vector: req.Vector, weight: r.weight(model), unfiltered: req.Vector}
 	if qv.weight == 0 {

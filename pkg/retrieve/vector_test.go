@@ -79,7 +79,7 @@ func TestAVectorIsRefused(t *testing.T) {
 		want  string
 	}{
 		"by words":         {func(r *Request) { r.Mode = domain.SearchLexical }, "vector", "cannot be used with mode lexical"},
-		"too short":        {func(r *Request) { r.Vector = []float32{1} }, "vector", `has 1 numbers; vectors of the datastore's embedding model "openai:x" have 2`},
+		"too short":        {func(r *Request) { r.Vector = []float32{1} }, "vector", `has 1 numbers, but vectors from the datastore's embedding model "openai:x" have 2`},
 		"of no number":     {func(r *Request) { r.Vector = []float32{1, float32(math.NaN())} }, "vector", "not a finite 32-bit number"},
 		"infinite":         {func(r *Request) { r.Vector = []float32{1, float32(math.Inf(1))} }, "vector", "not a finite 32-bit number"},
 		"zero":             {func(r *Request) { r.Vector = []float32{0, 0} }, "vector", "is empty or zero"},
