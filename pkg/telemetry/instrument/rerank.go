@@ -34,7 +34,7 @@ func NewReranker(model Model, metrics prometheus.Registerer, log *slog.Logger) *
 	r := &Reranker{
 		model: model, log: log,
 		requests: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "sluice_rerank_requests_total", Help: "Queries sent to the reranker, by outcome: ok; partial if its time was up; failed, or skipped after failures, if results keep their original order.",
+			Name: "sluice_rerank_requests_total", Help: "Queries sent to the reranker, by outcome: ok, partial (time ran out), failed, or skipped (after failures). Results of failed and skipped queries keep their original order.",
 		}, []string{"outcome"}),
 		duration: prometheus.NewHistogram(prometheus.HistogramOpts{
 			Name: "sluice_rerank_duration_seconds", Help: "Time that the reranker took for a query, including retries.",
