@@ -18,11 +18,11 @@ import (
 
 // Limits on a rewrite by a model. They are tight because a user is waiting.
 const (
-	rewriteTimeout   = 6 * time.Second
-	rewriteTokens    = 200 // maximum tokens in the model's output
-	rewriteMessages  = 6   // number of conversation messages in the prompt
+	rewriteTimeout       = 6 * time.Second
+	rewriteTokens        = 200 // maximum tokens in the model's output
+	rewriteMessages      = 6   // number of conversation messages in the prompt
 	maxMessageCharacters = 600 // maximum length of each conversation message in the prompt, in characters
-	rewriteBytes     = 4 << 10
+	rewriteBytes         = 4 << 10
 
 	// Questions longer than this, in tokens, are assumed to stand alone and are not rewritten unless they contain a
 	// word that refers back.
