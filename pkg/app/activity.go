@@ -9,7 +9,7 @@ import (
 	"github.com/sluice/sluice/pkg/retrieve"
 )
 
-// recordingRetriever records which datastores are searched, because one that serves as a vector store may expire some
+// recordingRetriever records which datastores are searched. A datastore that serves as a vector store may expire some
 // days after its last use.
 type recordingRetriever struct {
 	next   api.Retriever
@@ -17,7 +17,7 @@ type recordingRetriever struct {
 	log    *slog.Logger
 }
 
-// recording wraps a retriever so that every search is recorded as a use of its datastores.
+// recording wraps a retriever so that every search counts as a use of the datastores searched.
 func (s *Service) recording(next api.Retriever) recordingRetriever {
 	return recordingRetriever{next: next, record: s.catalog.Used, log: s.log}
 }

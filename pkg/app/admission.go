@@ -20,7 +20,7 @@ import (
 )
 
 // Default limits on concurrent requests, per CPU. A query computed in this process takes a few milliseconds of CPU
-// time, so a higher limit would only slow down every query.
+// time, so higher limits would only slow down every query.
 const (
 	computedPerProcessor = 4   // searches and answers computed in this process
 	awaitedPerProcessor  = 64  // searches and answers that mostly wait for another server, such as an engine or model server
@@ -32,17 +32,16 @@ const (
 	burstTimeout       = 10 // time-out in a burst, as a multiple of the time-out under sustained load
 	burstInterval      = 4  // longest burst, as a multiple of the time-out
 
-	// awaitedShare is admission.Options.Share for requests that mostly wait for other servers or for clients. While
-	// other workspaces send requests, it limits a workspace to half of the slots. See computedShare for CPU-bound
-	// requests.
+	// awaitedShare is admission.Options.Share for requests that mostly wait for other servers or for clients. It limits
+	// a workspace to half of the slots while other workspaces send requests. See computedShare for CPU-bound requests.
 	awaitedShare = 1
-	// aloneTime is how long a workspace must be the only one sending requests before it may use all slots. That doesn't
-	// apply to uploads: they can hold a slot for minutes, so no workspace may ever use all of their slots.
+	// aloneTime is how long a workspace must be the only one sending requests before it may use all slots. Uploads are
+	// an exception: they can hold a slot for minutes, so no workspace may ever use all of their slots.
 	aloneTime = 10 * time.Second
 )
 
-// How long ingestion pauses while queries are being refused: until the quiet time passes without a refusal, and at most
-// the maximum wait.
+// How long ingestion pauses while queries are being refused. It resumes when no query has been refused for the quiet
+// time, or after the maximum wait at the latest.
 const (
 	backpressureQuietTime = 500 * time.Millisecond
 	backpressureMaxWait   = 2 * time.Second
@@ -99,8 +98,8 @@ func newAdmission(c config.Config, r prometheus.Registerer) *admissionGates {
 }
 
 // computedShare returns the admission.Options.Share that limits a workspace to `slots` slots (at least one) while other
-// workspaces send requests. For queries, `slots` leaves one CPU to the other workspaces. Otherwise their requests would
-// compete for busy CPUs and might wait 10 ms several times.
+// workspaces send requests. For queries, `slots` leaves one CPU free for the other workspaces. Otherwise their requests
+// would compete for busy CPUs and might wait 10 ms several times.
 func computedShare(processors, perProcessor, slots int) float64 {
 	return float64(processors*perProcessor)/float64(max(slots, 1)) - 1
 }
@@ -120,8 +119,8 @@ func (p searchPermits) TryEnter(workspace string) (leave func(), ok bool) {
 	return slot.Leave, ok
 }
 
-// storageCheck checks whether more content can be accepted: the outbox must have room for its job, and the disk for its
-// bytes.
+// storageCheck checks whether more content can be accepted. That requires room for its job in the outbox and room for
+// its bytes on the disk.
 type storageCheck struct {
 	catalog *catalog.Catalog
 	dir     string
@@ -140,8 +139,8 @@ const (
 	storageCheckTimeout  = time.Second
 )
 
-// check returns why content must be rejected, or nil. It reuses the last result if that is recent or another goroutine
-// is already checking.
+// check returns an error if content must be rejected. It reuses the last result if that is recent or if another
+// goroutine is already checking.
 func (r *storageCheck) check(ctx context.Context) error {
 	r.mu.Lock()
 	due := time.Since(r.checkedAt) > storageCheckInterval
@@ -163,7 +162,7 @@ func (r *storageCheck) check(ctx context.Context) error {
 }
 
 // inspect checks whether the outbox and the disk have room. If it can't find out, it accepts the content: if something
-// is really wrong, storing the content will fail and report the cause.
+// really is wrong, storing the content will fail and report the cause.
 func (r *storageCheck) inspect(ctx context.Context) error {
 	waiting, _, err := r.catalog.OutboxBacklog(ctx)
 	switch {

@@ -62,7 +62,7 @@ func (p *program) replaceFile(id, name string, content []byte) error {
 // archiveTimeout is the time limit for reading an archive in these tests.
 const archiveTimeout = 3 * time.Minute
 
-// checkArchive checks that the archive has exactly these files, and that a search for each file's word finds the file
+// checkArchive checks that the archive has exactly these files. For each file, a search for its word must find it
 // exactly once.
 func (p *program) checkArchive(store, id string, files, words map[string]string) {
 	p.t.Helper()
@@ -86,8 +86,7 @@ func (p *program) checkArchive(store, id string, files, words map[string]string)
 }
 
 // TestNothingOfAnArchiveIsLostWhenTheProcessIsKilled kills the process at random moments while it unpacks and reads an
-// archive, and while a new version replaces it. In the end, the files in the last version must be searchable, and no
-// others.
+// archive, and while a new version replaces it. In the end, exactly the files in the last version must be searchable.
 func TestNothingOfAnArchiveIsLostWhenTheProcessIsKilled(t *testing.T) {
 	t.Parallel()
 	count, kills := 240, 6

@@ -6,8 +6,8 @@ import (
 	"os"
 )
 
-// openAudit opens the file at `path` for appending audit entries. It returns nil if `path` is empty, which means that
-// entries go to the log.
+// openAudit opens the file at `path` for appending audit entries. If `path` is empty, it returns nil, and entries go to
+// the log.
 func openAudit(path string, log *slog.Logger) (*auditFile, error) {
 	if path == "" {
 		return nil, nil

@@ -10,7 +10,7 @@ import (
 )
 
 // fleetTools returns a function that runs commands from docs/deployment.md. The commands run in a shared directory and
-// find the fleet's addresses in the environment. fleetTools looks for PostgreSQL's tools in PATH and Debian's
+// get the fleet's addresses from the environment. fleetTools looks for PostgreSQL's tools in PATH and Debian's
 // directories. TEST_BACKUP_FLEET is the path to the NATS CLI.
 func fleetTools(t *testing.T) (run func(f *fleet, commands string)) {
 	t.Helper()
@@ -35,7 +35,7 @@ func fleetTools(t *testing.T) (run func(f *fleet, commands string)) {
 	}
 }
 
-// documentedCommands returns the first shell commands below a heading of docs/deployment.md.
+// documentedCommands returns the first block of shell commands below a heading in docs/deployment.md.
 func documentedCommands(t *testing.T, heading string) string {
 	t.Helper()
 	text, err := os.ReadFile("../../docs/deployment.md")
@@ -52,9 +52,9 @@ func documentedCommands(t *testing.T, heading string) string {
 }
 
 // TestAFleetComesBackFromItsBackups backs up a busy fleet as docs/deployment.md describes: first the database, then the
-// NATS streams. It loses everything and restores it with new, empty engines. Content accepted before the database was
-// copied must be back, and unfinished work must get done. Content accepted after that, but before the streams were
-// copied, comes back from the job log. The index is rebuilt from the originals.
+// NATS streams. It then discards everything and restores it with new, empty engines. Content accepted before the
+// database was copied must be back, and unfinished work must get done. Content accepted after that, but before the
+// streams were copied, must come back from the job log. The index must be rebuilt from the originals.
 func TestAFleetComesBackFromItsBackups(t *testing.T) {
 	run := fleetTools(t)
 	backup, restore := documentedCommands(t, "Back up a fleet"), documentedCommands(t, "Restore")

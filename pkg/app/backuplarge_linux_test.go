@@ -18,8 +18,8 @@ import (
 	"github.com/sluice/sluice/pkg/config"
 )
 
-// largeDocument returns a Word document containing an incompressible picture of the given size. Extraction ignores the
-// picture.
+// largeDocument returns a Word document containing an incompressible image of the given size. Extraction ignores the
+// image.
 func largeDocument(t testing.TB, seed uint64, size int) []byte {
 	t.Helper()
 	from, err := zip.OpenReader(filepath.Join(documents, "employee-handbook.docx"))
@@ -63,7 +63,7 @@ func peak(pid int) (memory string, ok bool) {
 	return "", false
 }
 
-// TestALargeBackup reports the time and memory for creating and restoring a backup of TEST_BACKUP_SIZE.
+// TestALargeBackup reports the time and memory it takes to create and restore a backup of TEST_BACKUP_SIZE.
 func TestALargeBackup(t *testing.T) {
 	text := os.Getenv("TEST_BACKUP_SIZE")
 	if text == "" {

@@ -34,7 +34,7 @@ type backups struct {
 	hold atomic.Bool
 }
 
-// isHolding reports whether a backup is running, so originals must not be deleted.
+// isHolding reports whether a backup is running, in which case originals must not be deleted.
 func (b *backups) isHolding() bool { return b.hold.Load() }
 
 // prepareBackups sets up backups and finds out whether they can cover the whole service.
@@ -105,7 +105,8 @@ func (b *backups) serve(w http.ResponseWriter, r *http.Request) {
 	b.log.Info("backup complete", "originals", report.Originals, "bytes", report.ArchiveBytes, "lost", report.Lost, "after", time.Since(began).Round(time.Millisecond))
 }
 
-// fail reports an error to the caller if nothing has been sent yet. Otherwise the archive itself records the abort.
+// fail reports an error to the caller if nothing has been sent yet. Otherwise the archive itself records that the
+// backup was aborted.
 func (b *backups) fail(w http.ResponseWriter, r *http.Request, out *archiveResponse, report backup.Report, err error) {
 	b.recordAudit(r, "failed", report)
 	gone := r.Context().Err() != nil || b.stopped.Err() != nil
@@ -134,8 +135,8 @@ func (b *backups) recordAudit(r *http.Request, result string, report backup.Repo
 		slog.Int64("originals", report.Originals), slog.Int64("bytes", report.ArchiveBytes)))
 }
 
-// archiveResponse delays the response header until the archive's first bytes, so that an error response can be sent
-// until then.
+// archiveResponse delays the response header until the archive's first bytes are written, so that an error response can
+// still be sent before that.
 type archiveResponse struct {
 	w       http.ResponseWriter
 	control *http.ResponseController

@@ -23,8 +23,8 @@ func BenchmarkFirstStart(b *testing.B) {
 	b.ReportMetric(float64(slowest.Milliseconds()), "ms-slowest")
 }
 
-// BenchmarkIdleMemory reports the all-in-one process's resident memory in MB: right after the start, and again after
-// ingesting and querying the sample documents, once the child processes have exited.
+// BenchmarkIdleMemory reports the all-in-one process's resident memory in MB: first right after the start, and then
+// after ingesting and querying the sample documents, once the child processes have exited.
 func BenchmarkIdleMemory(b *testing.B) {
 	for b.Loop() {
 		p := newProgram(b)

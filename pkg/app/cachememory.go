@@ -14,8 +14,8 @@ const (
 	// postingsShare.
 	defaultCacheMemory = 120 << 20
 	// If SLUICE_CACHE_MEMORY is not set, the postings cache gets at least 1/postingsShare of the available memory.
-	// Searches in an index of a million chunks are twice as fast if the postings for common words are cached. The
-	// postings cache is emptied when there are no queries.
+	// Searches in an index with a million chunks are twice as fast if the postings for common words are cached. The
+	// cache is emptied when there are no queries.
 	postingsShare = 64
 )
 

@@ -55,8 +55,9 @@ func (e *entry) text(version int) string {
 }
 
 // TestAFleetSurvivesChaos kills and stops all processes in a fleet and every engine behind it, one or two at a time and
-// at random moments, while documents are created, replaced and deleted and pages are crawled. In the end the last
-// accepted versions are searchable, deleted documents are gone, and the index contains exactly the catalog's rows.
+// at random moments, while documents are created, replaced and deleted and pages are crawled. In the end, the last
+// accepted versions must be searchable, deleted documents must be gone, and the index must contain exactly the
+// catalog's rows.
 func TestAFleetSurvivesChaos(t *testing.T) {
 	const clients = 4
 	documents := int(chaosTime(t).Minutes() * 500)
@@ -70,7 +71,7 @@ func TestAFleetSurvivesChaos(t *testing.T) {
 
 	chaos, end := context.WithTimeout(t.Context(), chaosTime(t))
 	defer end()
-	// Work begun during the chaos is finished afterwards. No back-off takes longer than five minutes.
+	// Work begun during the chaos is finished afterwards. No backoff takes longer than five minutes.
 	all, cancel := context.WithTimeout(t.Context(), chaosTime(t)+5*time.Minute)
 	defer cancel()
 
@@ -163,8 +164,8 @@ func (f *fleet) put(ctx context.Context, store string, e *entry) {
 	}
 }
 
-// disturb kills and stops processes and engines until ctx ends, and leaves all of them running. It returns the number
-// of disturbances of each kind.
+// disturb kills and stops processes and engines until ctx is done, and leaves all of them running. It returns the
+// number of disturbances of each kind.
 func (f *fleet) disturb(ctx context.Context, random *rand.Rand) map[string]int {
 	blows := map[string]int{}
 	down := func(minimum, limit int) {

@@ -22,7 +22,7 @@ const (
 	chatGrace = 5 * time.Second // allowance for everything but the time-out on a busy machine
 )
 
-// failure is a way for a provider to fail, and the error that the client must get.
+// failure describes how a provider fails and the error the client must get.
 type failure struct {
 	play   scenario
 	midway bool // whether it fails after the first word, so that a stream reports the error in an event

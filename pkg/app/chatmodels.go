@@ -63,8 +63,8 @@ func (s *Service) chatModelNames() map[string]string {
 	return names
 }
 
-// openChatModels opens the configured chat models. If there are none, it opens the extractive answerer, which
-// recognises related words by the word vectors.
+// openChatModels opens the configured chat models. If there are none, it opens the extractive answerer, which uses the
+// word vectors to recognise related words.
 func openChatModels(c config.Config, words extractive.WordVectors) (chat.Models, error) {
 	if c.ChatModel == "" && len(c.ModelNames) == 0 {
 		if c.ChatFallback != "" {

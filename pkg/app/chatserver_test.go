@@ -30,7 +30,7 @@ func newChatServer(t testing.TB, scenarios map[string]scenario) *chatServer {
 	return s
 }
 
-// settings makes a program use this server: as llm_3_5_turbo over OpenAI's protocol, and as llm_4 over Anthropic's.
+// settings makes a program use this server as llm_3_5_turbo with OpenAI's protocol, and as llm_4 with Anthropic's.
 func (s *chatServer) settings(more ...string) []string {
 	return append([]string{
 		"OPENAI_BASE_URL=" + s.URL + "/v1", "OPENAI_API_KEY=sk-of-the-server", "ANTHROPIC_BASE_URL=" + s.URL, "ANTHROPIC_API_KEY=sk-of-the-server",
@@ -136,7 +136,7 @@ func (w *wire) refuse(status int, code, message string, headers ...string) {
 	fmt.Fprintf(w.w, `{"error":{"code":%q,"message":%q,"type":"error","param":null}}`, code, message)
 }
 
-// page responds with a web page.
+// page responds with an HTML page.
 func (w *wire) page(status int) {
 	w.w.Header().Set("Content-Type", "text/html; charset=utf-8")
 	w.w.WriteHeader(status)

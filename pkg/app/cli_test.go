@@ -148,7 +148,7 @@ func TestTheCommandLineAddsDocumentsAndAsks(t *testing.T) {
 		}
 	})
 	t.Run("ask", func(t *testing.T) {
-		// Questions that can't be answered create no agent, so the agent created at the end is the first one.
+		// Questions that can't be answered must not create an agent, so the agent created at the end is the first one.
 		for _, test := range []struct {
 			says string
 			args []string
@@ -394,8 +394,8 @@ func TestAWatchedFolderIsFollowed(t *testing.T) {
 }
 
 // cutting starts a proxy in front of the service and returns the proxy's address. The proxy counts the requests that
-// add documents. It calls `cut` once the service has processed request number `after`, and does not forward any later
-// ones.
+// add documents. Once the service has processed request number `after`, the proxy calls `cut` and stops forwarding
+// requests.
 func cutting(t *testing.T, p *program, after int64, cut func()) string {
 	t.Helper()
 	target, err := url.Parse("http://" + p.addr)
@@ -428,7 +428,7 @@ func cutting(t *testing.T, p *program, after int64, cut func()) string {
 	return s.URL
 }
 
-// TestAnImportReportsEachRejectedAndEachCleanedDocument imports documents that all fit into one request.
+// TestAnImportReportsEachRejectedAndEachCleanedDocument imports documents that all fit in one request.
 func TestAnImportReportsEachRejectedAndEachCleanedDocument(t *testing.T) {
 	t.Parallel()
 	p := newProgram(t)
@@ -562,7 +562,7 @@ func TestAnEmptyServicePrintsTheNextSteps(t *testing.T) {
 	p := newProgram(t)
 	p.start()
 	for _, part := range []string{"There are no datastores yet", "export SLUICE_URL=http://" + p.addr, "ingest FOLDER --datastore Handbook --create", "query", "ask"} {
-		// The program is ready slightly before it prints the next steps.
+		// The program becomes ready slightly before it prints the next steps.
 		p.eventually(20*time.Second, fmt.Sprintf("%q is not said", part), func() bool { return strings.Contains(p.stderr.String(), part) })
 	}
 	p.newDatastore()

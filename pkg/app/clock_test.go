@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// clockVariable is an environment variable naming a file that says how far the program's clock is off.
+// clockVariable is the environment variable with the path of a file that says how far off the program's clock is.
 const clockVariable = "APP_TEST_CLOCK"
 
 // wrongClock returns a clock that is off by the amount in the file, or nil if file is "".
@@ -44,7 +44,7 @@ func newTestClock(t testing.TB) *testClock {
 	return c
 }
 
-// now returns the time of the program's clock.
+// now returns the current time on the program's clock.
 func (c *testClock) now() time.Time { return time.Now().Add(c.off) }
 
 // jump sets the clock forward or back.
@@ -60,8 +60,8 @@ func (c *testClock) jump(by time.Duration) {
 }
 
 // TestClockJumpsLoseAndRepeatNothing moves a program's clock forward and back by an hour and by a day: between
-// requests, during work, and while the program is down after a kill. In the end all accepted content is searchable
-// exactly once, deleted content is gone, and each idempotency key has created one resource.
+// requests, during work, and while the program is down after being killed. In the end, all accepted content must be
+// searchable exactly once, deleted content must be gone, and each idempotency key must have created one resource.
 func TestClockJumpsLoseAndRepeatNothing(t *testing.T) {
 	t.Parallel()
 	for _, jump := range []time.Duration{-24 * time.Hour, -time.Hour, time.Hour, 24 * time.Hour} {

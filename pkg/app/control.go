@@ -74,9 +74,9 @@ func (s *Service) startControl(ctx context.Context) error {
 	return nil
 }
 
-// catchUp reconciles the job log with the catalog before anything new is published. If the log has lost the catalog's
-// jobs, they are published again. If the catalog is an older copy, the jobs that were accepted after the copy was made
-// are added to it from the log.
+// catchUp reconciles the job log with the catalog before anything new is published. If the log has lost some of the
+// catalog's jobs, they are published again. If the catalog is an older copy, jobs accepted after the copy was made are
+// added to it from the log.
 func (s *Service) catchUp(ctx context.Context) error {
 	if s.broker.Reset() {
 		if _, err := s.rescuer.Rescue(ctx, 0); err != nil {
@@ -107,7 +107,8 @@ func (s *Service) catchUp(ctx context.Context) error {
 	return nil
 }
 
-// prune deletes what interrupted uploads have left among the originals, at startup and then periodically.
+// prune deletes what interrupted uploads have left behind in the original store. It runs at startup and then
+// periodically.
 func (s *Service) prune(ctx context.Context) {
 	tick := time.NewTicker(s.config.AuditEvery)
 	defer tick.Stop()
@@ -141,7 +142,7 @@ func (s *Service) requestAudit() {
 	notify(s.indexAlarm)
 }
 
-// reschedule asks the scheduler to compare the schedules with the catalog as soon as possible.
+// reschedule makes the scheduler compare the schedules with the catalog as soon as possible.
 func (s *Service) reschedule() { notify(s.scheduled) }
 
 // build requests an immediate audit to rebuild the missing embedded index from the catalog.

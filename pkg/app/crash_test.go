@@ -24,12 +24,12 @@ import (
 	"github.com/sluice/sluice/pkg/jobs"
 )
 
-// pointVariable is the environment variable that names a fault. The program causes this fault once, in itself. At the
-// step in the fault's name, it either kills itself as kill -9 would ("kill before commit"), or executes the step but
+// pointVariable is the environment variable that names a fault, which the program then causes once, in itself. At the
+// step in the fault's name, it either kills itself as if by kill -9 ("kill before commit"), or executes the step but
 // reports a time-out ("untold commit").
 const pointVariable = "APP_TEST_POINT"
 
-// writes are the steps that make an upload with an idempotency key searchable, in order.
+// writes lists, in order, the steps that make an upload with an idempotency key searchable.
 var writes = []string{"claim", "content", "commit", "answer", "publish", "rows"}
 
 // points returns the most dangerous faults, or all of them if TEST_FAULTS is set.
@@ -43,7 +43,7 @@ func points() (all []string) {
 	return all
 }
 
-// faultHooks returns hooks that cause the fault named by point in a process, or none if it is "".
+// faultHooks returns hooks that cause the fault named by `point`, or no hooks if it is "".
 func faultHooks(point string) (h hooks) {
 	if point == "" {
 		return h
@@ -164,9 +164,9 @@ func (i interruptedIndex) Write(ctx context.Context, space index.Space, rows []i
 	return i.at.step("rows", context.DeadlineExceeded, func() error { return i.Index.Write(ctx, space, rows) })
 }
 
-// TestAnUploadWithAKeyIsStoredOnceWhereverItsProcessDies kills the process before and after each of an upload's writes,
-// or executes the write but reports a time-out, and then retries the upload with the same key. It must have created one
-// datasource that contains each chunk once.
+// TestAnUploadWithAKeyIsStoredOnceWhereverItsProcessDies kills the process before or after each of an upload's writes,
+// or executes the write but reports a time-out. It then retries the upload with the same key. There must be exactly one
+// datasource, which contains each chunk once.
 func TestAnUploadWithAKeyIsStoredOnceWhereverItsProcessDies(t *testing.T) {
 	t.Parallel()
 	p := newProgram(t)

@@ -17,7 +17,7 @@ import (
 	"github.com/sluice/sluice/pkg/datadir"
 )
 
-// damages are the ways to damage a file.
+// damages lists the ways to damage a file.
 var damages = []struct {
 	name  string
 	spoil func(path string) error
@@ -103,7 +103,7 @@ func (p *program) starts() bool {
 }
 
 // findsAll reports whether queries find every document. Its queries read as many rows as those in checkQueries, so they
-// notice the same damage. If a query fails because of damage, its document counts as not found.
+// detect the same damage. If a query fails because of damage, its document counts as not found.
 func (p *program) findsAll(store string, docs []*document) bool {
 	for _, d := range docs {
 		var found []fragment
@@ -119,7 +119,7 @@ func (p *program) findsAll(store string, docs []*document) bool {
 	return true
 }
 
-// stockedDir returns a stopped program with documents in its data directory.
+// stockedDir returns a stopped program whose data directory contains documents.
 func stockedDir(t testing.TB, n int) (p *program, store string, docs []*document) {
 	t.Helper()
 	p = newProgram(t)
@@ -217,8 +217,8 @@ func TestADamagedCatalogIsRefused(t *testing.T) {
 	}
 }
 
-// checkOriginals checks that every original is complete or reported as missing, and that a repair reports the missing
-// ones.
+// checkOriginals checks that every original is either complete or reported as missing. A repair must report the missing
+// ones, too.
 func (p *program) checkOriginals(docs []*document) {
 	p.t.Helper()
 	lost := 0
@@ -253,8 +253,9 @@ func (p *program) original(id string) (status int, content []byte) {
 	return resp.StatusCode, content
 }
 
-// TestADamagedFileBesideTheStoresIsRepairedOrReported flips a bit in a killed program's data directory, in a file
-// outside the index, NATS and the catalog. The program must start anyway, or say what is damaged and how to fix it.
+// TestADamagedFileBesideTheStoresIsRepairedOrReported kills a program and flips a bit in one of its data directory's
+// files outside the index, NATS and the catalog. The program must start anyway, or say what is damaged and how to fix
+// it.
 func TestADamagedFileBesideTheStoresIsRepairedOrReported(t *testing.T) {
 	t.Parallel()
 	p := newProgram(t)

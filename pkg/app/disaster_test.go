@@ -52,8 +52,8 @@ func (p *program) repair(args ...string) []string {
 	return lines
 }
 
-// says matches a repair's output against patterns, in which * matches any text. The last line must match the last
-// pattern; the others may come in any order.
+// says matches a repair's output against patterns in which * matches any text. The last line must match the last
+// pattern; the others may match in any order.
 func (p *program) says(lines []string, patterns ...string) {
 	p.t.Helper()
 	var unsaid []string
@@ -203,7 +203,7 @@ func (p *program) generations(store string) (all []uint64) {
 	return all
 }
 
-// found reports whether a query for each document's word finds it exactly once.
+// found reports whether querying each document's word finds the document exactly once.
 func (p *program) found(store string, docs []*document) bool {
 	p.t.Helper()
 	return !slices.ContainsFunc(docs, func(d *document) bool { return d.word != "" && p.countHits(store, d.word) != 1 })
@@ -255,8 +255,9 @@ func TestADroppedMilvusCollectionIsRebuilt(t *testing.T) {
 	p.checkSources(docs, p.settled(store, time.Minute))
 	p.checkQueries(store, docs)
 
-	// This time nobody requests a repair and no audit is due: the program notices the empty index when it starts. Stop
-	// it first, because Milvus Lite crashes if a collection is dropped during a write, or searched while being created.
+	// This time nobody requests a repair and no audit is due, so the program itself must notice the empty index when it
+	// starts. Stop it first, because Milvus Lite crashes if a collection is dropped during a write or searched while
+	// being created.
 	p.must(p.terminate())
 	before := p.generations(store)
 	drop()
@@ -310,7 +311,7 @@ func TestARepairFindsADamagedByteOfTheEmbeddedIndexBeforeAQueryDoes(t *testing.T
 			}
 			return []int{20 + slices.IndexFunc(content[20:], func(b byte) bool { return b != 0 })}
 		},
-		// Change every occurrence: SQLite leaves old copies in the file when it moves data, and changing only such a
+		// Change every occurrence. When SQLite moves data, it leaves old copies in the file, and changing only such a
 		// copy has no effect.
 		"a text in the database": func(_ string, content []byte) (at []int) {
 			for from := 0; ; from += len(docs[3].word) {

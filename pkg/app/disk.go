@@ -18,8 +18,7 @@ func newDisk(dir string) *disk { return &disk{dir: dir, probing: make(chan struc
 // Number of bytes written per probe.
 const probeBytes = 256 << 10
 
-// ready returns an error if the disk does not accept a write. A write that hangs goes on in the background after ctx is
-// done.
+// ready returns an error if a write to the disk fails. A hanging write continues in the background after ctx is done.
 func (d *disk) ready(ctx context.Context) error {
 	select {
 	case d.probing <- struct{}{}:

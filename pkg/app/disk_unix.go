@@ -4,7 +4,7 @@ package app
 
 import "golang.org/x/sys/unix"
 
-// freeBytes returns how many bytes unprivileged users can still write to the directory's disk.
+// freeBytes returns the free space on the directory's disk, in bytes, that is available to unprivileged users.
 func freeBytes(dir string) (free int64, known bool) {
 	var s unix.Statfs_t
 	if err := unix.Statfs(dir, &s); err != nil {

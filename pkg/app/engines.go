@@ -42,11 +42,11 @@ type remoteIndex interface {
 	index.Index
 	// Lacks describes the features missing from the server, or returns "".
 	Lacks(ctx context.Context) (string, error)
-	// Empty reports whether the server contains none of the service's data.
+	// Empty reports whether the server holds none of the service's data.
 	Empty(ctx context.Context) (bool, error)
 }
 
-// openRemote opens the engines with configured servers, without waiting for the servers to answer.
+// openRemote opens the engines with configured servers, without waiting for the servers to respond.
 func (e *engines) openRemote(c config.Config, log *slog.Logger) error {
 	if c.MilvusAddr != "" {
 		idx, err := milvus.Open(milvus.Options{
@@ -109,7 +109,7 @@ func (e *engines) checks() (out []api.Check) {
 	return out
 }
 
-// logMissingFeatures logs which features each server lacks, once, as soon as the server can be reached.
+// logMissingFeatures logs once which features each server lacks, as soon as the server can be reached.
 func (e *engines) logMissingFeatures(ctx context.Context, log *slog.Logger) {
 	var asking sync.WaitGroup
 	for _, r := range e.remote {

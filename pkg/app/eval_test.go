@@ -19,7 +19,7 @@ import (
 	"github.com/sluice/sluice/pkg/eval/compare"
 )
 
-// manuals are the documents for these tests, by custom id.
+// manuals holds the documents for these tests, by custom id.
 var manuals = map[string]string{
 	"pump":   "The Aurora pump carries a warranty of thirty months. It begins on the day on which the pump is delivered, and covers seals, bearings and the motor. Claims are made in writing.",
 	"logger": "The Nimbus logger shows error code E-23 when its memory card is full. Replace the card while the device is switched off, and format the new one before the first recording.",

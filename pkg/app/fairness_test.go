@@ -22,17 +22,17 @@ import (
 	"github.com/sluice/sluice/pkg/loadtest"
 )
 
-// Minimum service that a tenant must get while another tenant attacks.
+// Minimum service that a tenant must get while another tenant is attacking.
 const (
 	victimRate    = 5    // requests per second
 	victimServed  = 0.99 // as a share of all requests
 	victimSlowest = 3    // as a multiple of the 99th percentile without an attack
-	// A 99th percentile below this value, in milliseconds, is always acceptable, because at that level the machine's
-	// noise dominates.
+	// A 99th percentile below this value, in milliseconds, is always acceptable, because the machine's noise dominates
+	// at that level.
 	victimFloor = 10.0
 )
 
-// tenant is a workspace in a program, with a datastore that has content.
+// tenant is a workspace in a program, with a datastore that contains documents.
 type tenant struct {
 	*program
 	key    string
@@ -150,8 +150,8 @@ func (t *tenant) settled(timeout time.Duration) {
 	t.eventually(timeout, "a tenant's content is not finished", func() bool { return t.waiting() == 0 })
 }
 
-// explodingPDF returns a small file whose only page draws a form that draws another one ten times, and so on. `number`
-// makes the content unique.
+// explodingPDF returns a small file whose only page draws a form, which draws a second form ten times, which draws a
+// third form ten times, and so on. `number` makes the content unique.
 func explodingPDF(number int) []byte {
 	const levels = 24
 	form := func(next int) string { return fmt.Sprintf("/Resources << /XObject << /N %d 0 R >> >>", next) }
@@ -174,7 +174,7 @@ func smallPDF(text string) []byte {
 // attack keeps a service busy until ctx ends.
 type attack func(ctx context.Context, by *tenant)
 
-// attacks are the ways in which one tenant could block the others.
+// attacks lists the ways in which one tenant might block the others.
 var attacks = map[string]attack{
 	"streams":       openStreams,
 	"slow uploads":  func(ctx context.Context, by *tenant) { drip(ctx, by, 70, uploadHead(by)) },
@@ -187,7 +187,7 @@ var attacks = map[string]attack{
 	},
 }
 
-// dearQuery is close to the most expensive query allowed.
+// dearQuery is nearly the most expensive query allowed.
 var dearQuery = strings.Repeat("harbour lighthouse orchard railway cathedral mill quarry garden bridge observatory ", 90)
 
 // atOnce calls f repeatedly from n goroutines until ctx ends.
@@ -298,7 +298,7 @@ func (t *tenant) victim(ctx context.Context, n int, take *loadtest.Times) error 
 }
 
 // TestFairness measures how well a tenant is served without an attack, during each attack by another tenant, and during
-// all of them together. TEST_FAIRNESS is the duration of each measurement.
+// all attacks together. TEST_FAIRNESS is the duration of each measurement.
 func TestFairness(t *testing.T) {
 	span := timeOf(t, "TEST_FAIRNESS")
 	names := []string{"streams", "slow uploads", "slow upserts", "searches", "normalisation", "readers", "requests", "all"}
@@ -343,7 +343,7 @@ func TestFairness(t *testing.T) {
 }
 
 // TestAWorkspaceLeavesAProcessor takes as many slots for computed queries as one workspace can get. If there is more
-// than one CPU, they must leave one CPU to other workspaces.
+// than one CPU, one must be left to other workspaces.
 func TestAWorkspaceLeavesAProcessor(t *testing.T) {
 	t.Parallel()
 	for count, want := range map[int]int{1: 1, 2: 1, 3: 2, 8: 7, 64: 63} {
@@ -357,8 +357,8 @@ func TestAWorkspaceLeavesAProcessor(t *testing.T) {
 	}
 }
 
-// TestStreamsOfOneTenant opens as many event streams as one tenant can get. Another tenant still gets streams, and both
-// tenants' requests are served.
+// TestStreamsOfOneTenant opens as many event streams as one tenant can get. Another tenant must still get streams, and
+// both tenants' requests must be served.
 func TestStreamsOfOneTenant(t *testing.T) {
 	t.Parallel()
 	p := newProgram(t, "SLUICE_LIMIT_OPEN=30")
@@ -388,7 +388,7 @@ func TestStreamsOfOneTenant(t *testing.T) {
 	}
 }
 
-// TestSlowUploadsOfOneTenant begins many uploads as one tenant without finishing them. Another tenant's uploads must
+// TestSlowUploadsOfOneTenant starts many uploads as one tenant without finishing them. Another tenant's uploads must
 // still be accepted.
 func TestSlowUploadsOfOneTenant(t *testing.T) {
 	t.Parallel()
@@ -402,7 +402,7 @@ func TestSlowUploadsOfOneTenant(t *testing.T) {
 	for _, head := range []string{uploadHead(attacker), upsertHead(attacker)} {
 		all.Go(func() { drip(ctx, attacker, 6, head) })
 	}
-	// The attacker has used up its share once one of its own requests has to wait.
+	// The attacker has used up its share once one of its own requests must wait.
 	p.eventually(time.Minute, "the slow uploads do not arrive", func() bool {
 		waits, stop := context.WithTimeout(t.Context(), 300*time.Millisecond)
 		defer stop()
@@ -414,7 +414,7 @@ func TestSlowUploadsOfOneTenant(t *testing.T) {
 	}
 }
 
-// TestSearchesOfOneTenant lets one tenant search from 64 goroutines all the time. Another tenant's searches must all be
+// TestSearchesOfOneTenant lets one tenant search constantly from 64 goroutines. Another tenant's searches must all be
 // answered, and must overtake most of the first tenant's waiting searches.
 func TestSearchesOfOneTenant(t *testing.T) {
 	t.Parallel()
@@ -449,7 +449,7 @@ func TestSearchesOfOneTenant(t *testing.T) {
 	}
 }
 
-// TestReadersOfOneTenant lets one tenant upload PDFs that take long to read. Another tenant's files must become
+// TestReadersOfOneTenant lets one tenant upload PDFs that take a long time to read. Another tenant's files must become
 // searchable before all of these PDFs have been read.
 func TestReadersOfOneTenant(t *testing.T) {
 	t.Parallel()

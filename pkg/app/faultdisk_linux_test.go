@@ -124,8 +124,8 @@ func TestASlowDiskLosesNothing(t *testing.T) {
 	}
 }
 
-// Shell commands that disturb the disk $0. They print a line once they have begun, and stop when their standard input
-// is closed. That also happens if this process dies.
+// Shell commands that disturb the disk $0. They print a line once the disturbance has begun and stop when their
+// standard input is closed, which also happens if this process dies.
 const (
 	hangs  = `fsfreeze -f "$0" && echo frozen && cat >/dev/null; fsfreeze -u "$0"`
 	isSlow = `exec 3<&0; cat <&3 >/dev/null & fsfreeze -f "$0" && echo frozen && while sleep 0.3; fsfreeze -u "$0"; kill -0 $! 2>/dev/null; do

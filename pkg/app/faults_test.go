@@ -83,7 +83,7 @@ func newBehindProxies(t *testing.T) *faulty {
 	return f
 }
 
-// unharmed maps each dependency to the requests that succeed without it.
+// unharmed maps each dependency to the requests that succeed even while it is down.
 var unharmed = map[string][]string{
 	"catalog": nil,
 	"nats":    {"delete", "crawl", "list", "chunks", "query", "agent", "stream"},
@@ -91,7 +91,7 @@ var unharmed = map[string][]string{
 	"openai":  {"upload", "keyed upload", "upsert", "update", "delete", "crawl", "list", "chunks", "original"},
 }
 
-// faultModes are the ways in which a dependency can fail. While a lasting mode is on, /readyz must report the
+// faultModes lists the ways in which a dependency can fail. While a lasting mode is on, /readyz must report the
 // dependency as down, and the requests in unharmed must succeed.
 var faultModes = []struct {
 	name  string
@@ -107,7 +107,7 @@ var faultModes = []struct {
 
 // TestEveryDependencyMayFailAtEveryStep makes each dependency fail in each way while sending requests of every kind.
 // Each request must be either executed or rejected with a temporary error, and /readyz must report the failure. Once
-// the failure is over, everything must exist exactly once without a restart.
+// the failure is over, everything must exist exactly once, without a restart.
 func TestEveryDependencyMayFailAtEveryStep(t *testing.T) {
 	only := fleetFaults(t)
 	f := newBehindProxies(t)

@@ -19,8 +19,8 @@ import (
 	"github.com/sluice/sluice/pkg/faultproxy"
 )
 
-// faultBound is the time limit for a request. It only detects hangs, so it exceeds the 75 s the service waits for a
-// statement when PostgreSQL doesn't answer.
+// faultBound is the time limit for a request. It is meant only to detect hangs, so it exceeds the 75 s the service
+// waits for a statement when PostgreSQL doesn't respond.
 const faultBound = 100 * time.Second
 
 // faulty is a program whose dependencies can be made to fail.
@@ -47,7 +47,7 @@ func pagesFor(t testing.TB) *httptest.Server {
 	return pages
 }
 
-// aboutWord returns a text about a word. Texts about different words do not count as duplicates.
+// aboutWord returns a text about a word. Texts about different words do not count as duplicates of each other.
 func aboutWord(word string) string {
 	return fmt.Sprintf("This passage speaks of %s and of nothing but %s, at some length: %s.", word, word, strings.Repeat(word+" ", 5))
 }
@@ -107,7 +107,7 @@ func (s *step) send(p *program) {
 	s.reply.body, s.reply.err = io.ReadAll(resp.Body)
 }
 
-// judge says what is wrong with a reply received while a dependency was failing, or returns "".
+// judge says what is wrong with a response received while a dependency was failing, or returns "".
 func (s *step) judge() string {
 	r := s.reply
 	switch {
@@ -208,7 +208,7 @@ func (f *faulty) prepare(name string) *faultRound {
 	return r
 }
 
-// strike sends all requests at the same time and judges the replies.
+// strike sends all requests at the same time and judges the responses.
 func (f *faulty) strike(r *faultRound) {
 	f.t.Helper()
 	var all sync.WaitGroup

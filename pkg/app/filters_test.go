@@ -14,7 +14,7 @@ import (
 	local "github.com/sluice/sluice/tools/local/engines"
 )
 
-// filtered are texts with metadata to filter by. All of them contain the question's words.
+// filtered holds texts with metadata to filter by. All of them contain the words in the question.
 var filtered = []map[string]any{
 	{"text": "The pump of hall one runs at night.", "name": "one", "metadata": map[string]any{"custom_id": "c-1", "team": "red", "year": 2024, "draft": false, "tags": []string{"hall", "north"}}},
 	{"text": "The pump of hall two runs by day.", "name": "two", "metadata": map[string]any{"custom_id": "c-2", "team": "blue", "year": 2025.0, "draft": true, "tags": []string{"hall", "south"}}},

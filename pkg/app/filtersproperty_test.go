@@ -15,7 +15,7 @@ import (
 	local "github.com/sluice/sluice/tools/local/engines"
 )
 
-// filtering generates random documents and filters from few names and values, so that many filters match.
+// filtering generates random documents and filters from a small set of names and values, so that many filters match.
 type filtering struct{ *rand.Rand }
 
 var (
@@ -121,7 +121,7 @@ func (g filtering) spoiled() any {
 	return all[g.IntN(len(all))]
 }
 
-// asJSON converts the value to JSON and back. After that, all numbers have the same type, and so do all lists.
+// asJSON converts the value to JSON and back, after which all numbers have the same type, and so do all lists.
 func asJSON(t *testing.T, v map[string]any) map[string]any {
 	t.Helper()
 	b, err := json.Marshal(v)

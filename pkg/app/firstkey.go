@@ -14,7 +14,7 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// Minimum length in bytes of the key in the data directory. A shorter key has been truncated and is replaced.
+// Minimum length in bytes of the key in the data directory. A shorter key must have been truncated and is replaced.
 const minSecret = 16
 
 // firstKey makes sure that there is an API key. It stores the configured key or, if there are no keys at all, creates

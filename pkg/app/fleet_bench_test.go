@@ -11,8 +11,8 @@ import (
 )
 
 // BenchmarkFleetIngest measures how the ingestion rate grows with the number of ingestors. The bottleneck is the
-// embedding server, which takes 50 ms per request. Each ingestor processes one document at a time, so that even four
-// ingestors leave the engines enough CPU time.
+// embedding server, which takes 50 ms per request. Each ingestor processes one document at a time, so that even with
+// four ingestors the engines get enough CPU time.
 func BenchmarkFleetIngest(b *testing.B) {
 	const embedding = 50 * time.Millisecond
 	for _, ingestors := range []int{1, 2, 4} {
@@ -54,7 +54,7 @@ func texts(prefix string, n int) map[string]any {
 	return map[string]any{"documents": docs}
 }
 
-// quiet waits, with as few requests as possible, until no datasource is waiting or being processed.
+// quiet waits until no datasource is waiting or being processed, polling as rarely as possible.
 func (p *program) quiet(store string, timeout time.Duration) {
 	p.t.Helper()
 	deadline := time.After(timeout)

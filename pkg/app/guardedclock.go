@@ -6,8 +6,8 @@ import (
 )
 
 const (
-	// How long a forward jump is ignored. By then, all work begun before the jump has ended, and an operator who set
-	// the clock by mistake has probably noticed.
+	// How long a forward jump is ignored. After that time, all work begun before the jump has ended, and an operator
+	// who set the clock by mistake has probably noticed.
 	maxIgnoredJump = 24 * time.Hour
 	// The clock has jumped if the wall clock is ahead of the guarded time by more than this.
 	maxDrift = 10 * time.Second

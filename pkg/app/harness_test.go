@@ -29,7 +29,7 @@ import (
 )
 
 // childVariable is the environment variable that makes the test binary run a process of the given shape, so that tests
-// can kill it.
+// can kill that process.
 const childVariable = "APP_TEST_CHILD"
 
 func TestMain(m *testing.M) {
@@ -322,7 +322,7 @@ func (p *program) sources(storeID, search string) ([]source, error) {
 	}
 }
 
-// settled waits until none of the datastore's datasources is waiting or being processed, then returns all of them.
+// settled waits until none of the datastore's datasources is waiting or being processed. It returns all of them.
 func (p *program) settled(storeID string, timeout time.Duration) []source {
 	p.t.Helper()
 	deadline := time.After(timeout)

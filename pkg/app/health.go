@@ -21,7 +21,8 @@ import (
 // Time limit for checking all dependencies in one probe.
 const readyTimeout = 3 * time.Second
 
-// healthServer serves /healthz, /readyz and /metrics in a worker process. The api process serves them with its API.
+// healthServer serves /healthz, /readyz and /metrics in a worker process. The api process serves them along with its
+// API.
 type healthServer struct {
 	listener net.Listener
 	server   *http.Server

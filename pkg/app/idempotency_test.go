@@ -77,7 +77,7 @@ func mixedRequests(t testing.TB, store string, set int) []*once {
 	}
 }
 
-// send sends the request and reports whether it is settled. A permanent error fails the test.
+// send sends the request and reports whether it is settled. It fails the test on a permanent error.
 func (o *once) send(p *program) bool {
 	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
 	defer cancel()
@@ -131,8 +131,8 @@ func TestEveryKeyCreatesOneResourceDespiteKills(t *testing.T) {
 	}
 }
 
-// TestAnotherProcessContinuesTheRequestsOfAKilledOne retries a killed process's requests in another process, which
-// shares only the engines with it.
+// TestAnotherProcessContinuesTheRequestsOfAKilledOne retries a killed process's requests in another process. The two
+// share only the engines.
 func TestAnotherProcessContinuesTheRequestsOfAKilledOne(t *testing.T) {
 	if testing.Short() {
 		t.Skip("starts PostgreSQL and NATS")
@@ -162,7 +162,7 @@ func TestAnotherProcessContinuesTheRequestsOfAKilledOne(t *testing.T) {
 
 // killUnderRequests performs a number of rounds. In each round, it sends requests to a process, kills the process while
 // it executes them, and starts the next process in the ring. The first process must already be running. `rounds` must
-// be a multiple of the number of processes, so that the first process is running again in the end.
+// be a multiple of the number of processes, so that the first process is the one running in the end.
 func killUnderRequests(t testing.TB, store string, rounds int, ring ...*program) []*once {
 	t.Helper()
 	random := mathrand.New(mathrand.NewPCG(2026, 12))
@@ -187,7 +187,7 @@ func killUnderRequests(t testing.TB, store string, rounds int, ring ...*program)
 	return all
 }
 
-// settleAll retries all requests until they are answered, for at most a claim's lease and a few seconds.
+// settleAll retries all requests until they are answered, for at most the length of a claim's lease plus a few seconds.
 func (p *program) settleAll(all []*once) {
 	p.t.Helper()
 	answered := map[string]bool{}

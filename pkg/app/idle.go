@@ -9,15 +9,15 @@ import (
 
 const (
 	idleCheck = 15 * time.Second
-	// Number of bytes an idle process may allocate between two checks. Timers, heartbeats and polls always allocate
-	// some.
+	// Number of bytes an idle process may allocate between two checks. Timers, heartbeats and polling always allocate
+	// some memory.
 	idleAllocs = 8 << 20
 	// A garbage collection is forced only if it can return at least this many bytes to the system.
 	minReturned = 4 << 20
 )
 
 // returnIdleMemory returns memory to the system when the process is idle. Go's runtime would keep part of the peak
-// heap, which is a waste on a small machine. Every check calls `rest`, which empties the caches not used since the
+// heap, which is a waste on a small machine. Every check calls `rest`, which empties any caches not used since the
 // previous check and returns the number of bytes freed.
 func returnIdleMemory(ctx context.Context, rest func() int64) {
 	tick := time.NewTicker(idleCheck)

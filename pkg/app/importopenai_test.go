@@ -15,7 +15,7 @@ import (
 	"github.com/sluice/sluice/pkg/cli"
 )
 
-// hostedAccount is a server with OpenAI's files and vector stores API.
+// hostedAccount is a server that implements OpenAI's files and vector stores API.
 type hostedAccount struct {
 	*httptest.Server
 	mu         sync.Mutex

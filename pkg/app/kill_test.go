@@ -22,7 +22,7 @@ import (
 	"github.com/sluice/sluice/pkg/index/embedded"
 )
 
-// document is a document in a kill test. No other document contains its word.
+// document is a document in a kill test. Its word occurs in no other document.
 type document struct {
 	customID, name string
 	content        []byte
@@ -89,8 +89,8 @@ func mixedDocuments(t testing.TB, n int) []*document {
 }
 
 // TestNothingIsLostWhenTheProcessIsKilled kills the process at random moments while documents are added, replaced and
-// deleted. In the end every accepted document is searchable, every chunk exists exactly once, and deleted or replaced
-// content is gone.
+// deleted. In the end, every accepted document must be searchable, every chunk must exist exactly once, and deleted or
+// replaced content must be gone.
 func TestNothingIsLostWhenTheProcessIsKilled(t *testing.T) {
 	t.Parallel()
 	rounds := 50
@@ -141,8 +141,8 @@ func TestNothingIsLostWhenTheProcessIsKilled(t *testing.T) {
 	t.Logf("killed %d times; the slowest start after a kill took %v", rounds, slowest)
 }
 
-// putIn uploads a document, unless an earlier, unanswered upload has created it. It reports whether the document is
-// known to be accepted.
+// putIn uploads a document, unless an earlier upload that got no response has already created it. It reports whether
+// the document is known to be accepted.
 func (p *program) putIn(store string, d *document) bool {
 	found, err := p.sources(store, d.customID)
 	if err != nil {

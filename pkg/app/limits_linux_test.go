@@ -11,7 +11,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// limit limits one of the process's resources and returns a function that restores the previous limit.
+// limit limits one of the process's resources. It returns a function that restores the previous limit.
 func (p *program) limit(which int, to uint64) (restore func()) {
 	p.t.Helper()
 	var was unix.Rlimit
@@ -37,7 +37,7 @@ func newLaptop(t *testing.T) *faulty {
 	return f
 }
 
-// TestUploadsToAFullDiskAreRefusedUntilItRecovers imitates a full disk by keeping the process's files from growing.
+// TestUploadsToAFullDiskAreRefusedUntilItRecovers simulates a full disk by keeping the process's files from growing.
 func TestUploadsToAFullDiskAreRefusedUntilItRecovers(t *testing.T) {
 	t.Parallel()
 	f := newLaptop(t)

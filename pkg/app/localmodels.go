@@ -57,8 +57,8 @@ func (e *embedders) addLocal(where transformer.Config, log *slog.Logger) error {
 	return nil
 }
 
-// modelDirs returns the directories in parent, sorted by name, or none if parent doesn't exist. It skips hidden
-// directories, which are unfinished downloads, and lost+found, which ext file systems create.
+// modelDirs returns the directories in parent, sorted by name, or none if parent doesn't exist. It skips lost+found,
+// which ext file systems create, and hidden directories, which are unfinished downloads.
 func modelDirs(parent string) ([]string, error) {
 	entries, err := os.ReadDir(parent)
 	if errors.Is(err, fs.ErrNotExist) {

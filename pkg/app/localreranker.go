@@ -18,8 +18,8 @@ import (
 	"github.com/sluice/sluice/pkg/telemetry/instrument"
 )
 
-// Default time a query may spend on reranking in this process, enough for two CPUs to score about 50 chunks with a
-// six-layer model.
+// Default time a query may spend on reranking in this process. That is enough for two CPUs to score about 50 chunks
+// with a six-layer model.
 const localRerankBudget = 300 * time.Millisecond
 
 // openReranker opens the reranker at RERANK_URL or, if that is not set, the configured model in this process. It
@@ -49,8 +49,8 @@ func openReranker(c config.Config, now func() time.Time, log *slog.Logger) (inst
 	return rerank.NewLocal(name, encoder, now), nil
 }
 
-// rerankerDirectory returns the directory of the model in RERANK_MODEL. The setting is a path, the name of a directory
-// in the data directory, or the publisher's name for a model there.
+// rerankerDirectory returns the directory of the model named in RERANK_MODEL. The setting is a path, the name of a
+// directory in the data directory, or the publisher's name for a model there.
 func rerankerDirectory(c config.Config) string {
 	name := c.RerankModel
 	if m, ok := pull.Find(name); ok {

@@ -32,7 +32,8 @@ const (
 	Crawler  Shape = "crawler"
 )
 
-// ShapeOf returns the process type for the program's file name: ingestor or crawler if it has that name, otherwise api.
+// ShapeOf returns the process type for the program's file name: ingestor or crawler if the program has that name, and
+// otherwise api.
 func ShapeOf(file string) Shape {
 	switch shape := Shape(strings.TrimSuffix(filepath.Base(file), ".exe")); shape {
 	case Ingestor, Crawler:

@@ -28,8 +28,8 @@ type embedders struct {
 	builtin extractive.WordVectors // built-in model with vectors for single words
 }
 
-// openEmbedders opens the configured models and those in the data directory, in this order: the built-in model named in
-// SLUICE_EMBED_MODEL, the server's model, the one in SLUICE_EMBED_DIR, those in the data directory by name, and the
+// openEmbedders opens the configured models and those in the data directory. Their order is: the built-in model named
+// in SLUICE_EMBED_MODEL, the server's model, the one in SLUICE_EMBED_DIR, those in the data directory by name, and the
 // built-in models. The first is the default for new datastores.
 func openEmbedders(c config.Config, log *slog.Logger) (*embedders, error) {
 	builtin, err := static.New()

@@ -12,8 +12,8 @@ import (
 	"time"
 )
 
-// modelServer implements OpenAI's protocol. Its embeddings count letters, and its chat model "chatty" gives the same
-// answer to everything.
+// modelServer implements OpenAI's protocol. Its embeddings count letters, and its chat model "chatty" always gives the
+// same answer.
 type modelServer struct {
 	*httptest.Server
 	requests, texts atomic.Int64 // embedding requests and the texts in them

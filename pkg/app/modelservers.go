@@ -12,7 +12,7 @@ import (
 )
 
 // modelChecks returns health checks for model servers at configured addresses. If one is down, the service is only
-// degraded: new documents wait for the embedding model, or answers consist of quotations for lack of a chat model.
+// degraded: without the embedding model, new documents wait; without a chat model, answers consist of quotations.
 // Hosted services at their default addresses aren't checked.
 func modelChecks(c config.Config) (out []api.Check) {
 	if c.ServerEmbedModel() == "" && c.ChatModel == "" && len(c.ModelNames) == 0 {
@@ -31,7 +31,7 @@ func modelChecks(c config.Config) (out []api.Check) {
 	return out
 }
 
-// modelServerCheck checks whether a server answers. It sends no key and requests nothing that costs money.
+// modelServerCheck checks whether a server responds. It sends no key and requests nothing that costs money.
 type modelServerCheck struct {
 	address string
 	client  *http.Client
@@ -47,8 +47,8 @@ const (
 	modelServerTimeout = 1500 * time.Millisecond
 )
 
-// ready returns an error if the server doesn't answer. Any response counts as an answer except a gateway error, because
-// then the server behind the gateway is down.
+// ready returns an error if the server doesn't respond. Gateway errors don't count as a response, because they mean
+// that the server behind the gateway is down.
 func (m *modelServerCheck) ready(ctx context.Context) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()

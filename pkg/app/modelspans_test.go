@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// TestAModelHasLessWeightForUnknownWords queries a complete service to check that no wrapper around the model hides its
-// Coverage.
+// TestAModelHasLessWeightForUnknownWords queries a complete service to check that none of the wrappers around the model
+// hides its Coverage.
 func TestAModelHasLessWeightForUnknownWords(t *testing.T) {
 	t.Parallel()
 	p := newProgram(t)

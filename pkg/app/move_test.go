@@ -133,7 +133,7 @@ func TestADatastoreMovesWithoutAFailedOrEmptyQuery(t *testing.T) {
 		if s := p.moveTo(store, `{"type": "`+engine+`"}`); s.Type == engine || s.Move == nil || s.Move.Type != engine {
 			t.Fatalf("after the PATCH the datastore is %+v", s)
 		}
-		// Documents added during the move are searchable at once, in the old place and in the new one.
+		// Documents added during the move must be searchable at once, in both the old place and the new one.
 		p.must(p.post("/api/datastores/upsert/"+store, map[string]any{"documents": []map[string]any{
 			{"text": "New while it moved to " + engine + ": the dugong.", "name": "new", "metadata": map[string]string{"custom_id": "new-" + engine}},
 		}}, nil))

@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// natsLease is the name of a lease in the catalog. Its holder is not a process but a job log. Processes with the same
-// job log therefore hold the lease together, while a process with a different job log can't get it.
+// natsLease is the name of a lease in the catalog. It is held not by a process but by a job log. All processes with the
+// same job log therefore hold the lease together, and a process with a different job log can't get it.
 const (
 	natsLease     = "nats"
 	natsLeaseTime = 30 * time.Second

@@ -23,9 +23,9 @@ const (
 	maxNATSResponse = 1 << 20 // bytes
 )
 
-// syncCheck checks that the NATS servers sync messages to disk before acknowledging them. By default they sync every
-// two minutes, so a power failure that takes down a majority of them loses accepted content. Clients can't see the
-// setting, but the servers' monitoring endpoints report it.
+// syncCheck checks that the NATS servers sync messages to disk before acknowledging them. By default, they sync only
+// every two minutes, so accepted content is lost if a power failure takes down a majority of them. Clients can't see
+// the setting, but the servers' monitoring endpoints report it.
 type syncCheck struct {
 	addresses []string // monitoring endpoints, such as http://n1:8222
 	client    *http.Client
@@ -48,7 +48,7 @@ func natsSyncChecks(c config.Config) []api.Check {
 	return []api.Check{{Name: "nats_sync", Ready: check.ready, Degrades: true}}
 }
 
-// ready returns an error listing the servers that do not sync or did not answer.
+// ready returns an error listing the servers that do not sync or did not respond.
 func (s *syncCheck) ready(ctx context.Context) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -106,7 +106,8 @@ func redacted(address string) string {
 	return "an address that cannot be parsed"
 }
 
-// warnOfUnsyncedNATS logs which NATS servers acknowledge messages before they are on disk, or that it can't find out.
+// warnOfUnsyncedNATS logs which NATS servers acknowledge messages before they are on disk. If that can't be determined,
+// it logs so.
 func (s *Service) warnOfUnsyncedNATS(ctx context.Context) {
 	if s.config.NATSURL == "" {
 		return

@@ -11,7 +11,7 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// errStopIteration ends the iteration over the datastores at the first one.
+// errStopIteration stops the iteration over the datastores after the first one.
 var errStopIteration = errors.New("found a datastore")
 
 // printNextSteps prints next steps if the service is empty. It ignores errors, because the text is optional.

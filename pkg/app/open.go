@@ -59,7 +59,7 @@ func (s *Service) openDir(context.Context) (err error) {
 	return nil
 }
 
-// listen opens the port early, so that a port in use is reported before anything is written.
+// listen opens the port early, so that a conflict is reported before anything is written.
 func (s *Service) listen(ctx context.Context) (err error) {
 	addr := cmp.Or(s.config.Addr, cli.DefaultAddr)
 	if s.listener, err = listen(ctx, addr); err != nil {
@@ -104,11 +104,11 @@ func (s *Service) openCatalog(ctx context.Context) (err error) {
 	return s.catalog.FailUnfinished(ctx)
 }
 
-// Catalogs up to this many bytes are checked before the service starts, in less than a second.
+// Catalogs up to this many bytes are checked before the service starts. That takes less than a second.
 const maxStartupCheck = 256 << 20
 
-// checkCatalog checks the catalog's file for damage. Large files are checked in the background, because that takes
-// long.
+// checkCatalog checks the catalog's file for damage. Large files are checked in the background, because that takes a
+// long time.
 func (s *Service) checkCatalog(ctx context.Context, path string) error {
 	switch info, err := os.Stat(path); {
 	case errors.Is(err, fs.ErrNotExist):
@@ -223,7 +223,7 @@ func (s *Service) openIndexes(ctx context.Context) error {
 }
 
 // openEmbedded opens the index in the data directory. Of the processes that share a catalog, only one may have an
-// embedded index. Otherwise each process would search its own index and miss the content in the others' indexes.
+// embedded index. Otherwise each process would search only its own index and miss the content in the others.
 func (s *Service) openEmbedded(ctx context.Context) error {
 	release, err := s.catalog.Hold(ctx, "embedded index")
 	if err != nil {
@@ -248,7 +248,7 @@ func (s *Service) firstKey(ctx context.Context) error {
 }
 
 // openSealer opens the configured encryption key. If there is none and everything runs in this process, it uses the key
-// in the data directory, which crawlers in other processes would not have.
+// in the data directory. Crawlers in other processes would not have that key.
 func (s *Service) openSealer(context.Context) (err error) {
 	key := s.config.SecretKey
 	if key == "" && s.config.NATSURL == "" && s.config.NATSListen == "" {

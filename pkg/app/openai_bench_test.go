@@ -15,7 +15,7 @@ import (
 )
 
 // BenchmarkFirstTokenOfResponses alternates between POST /v1/responses and POST /agents/{id}/query and compares the
-// times to the first token. The chat server answers at once, so any difference is the endpoint's overhead.
+// times to the first token. The chat server responds at once, so any difference is the endpoint's overhead.
 func BenchmarkFirstTokenOfResponses(b *testing.B) {
 	server := newChatServer(b, map[string]scenario{"greets": func(w *wire) { w.text("Hello"); w.text(" there."); w.end("stop", "end_turn") }})
 	p := newProgram(b, server.settings()...)
@@ -63,8 +63,8 @@ func BenchmarkFirstTokenOfResponses(b *testing.B) {
 	b.ReportMetric(float64(median(responses).Microseconds()), "µs/responses")
 }
 
-// BenchmarkSearchOfVectorStores compares the CPU time of POST /v1/vector_stores/{id}/search and POST
-// /datastores/{id}/query, in turns of 100 queries. BENCH_CHUNKS is the number of chunks (default 2,000).
+// BenchmarkSearchOfVectorStores compares the CPU time for POST /v1/vector_stores/{id}/search and POST
+// /datastores/{id}/query, alternating every 100 queries. BENCH_CHUNKS is the number of chunks (default 2,000).
 func BenchmarkSearchOfVectorStores(b *testing.B) {
 	const (
 		perDocument = 100

@@ -12,9 +12,9 @@ import (
 )
 
 // TestFilesExpireOnTime lists files until all have expired. No file may disappear before its expiry time or still be
-// listed a minute after it. The program is killed three seconds before the first file expires. Files live for an hour
-// at least: with TEST_EXPIRY=hour (make check-expiry) the test waits that long, and a vector store expires as well.
-// Otherwise it sets the program's clock forward while the program is down.
+// listed a minute after it. The program is killed three seconds before the first file expires. The minimum lifetime of
+// a file is an hour. With TEST_EXPIRY=hour (make check-expiry), the test waits that long, and a vector store expires as
+// well. Otherwise it sets the program's clock forward while the program is down.
 func TestFilesExpireOnTime(t *testing.T) {
 	t.Parallel()
 	const margin = 3 * time.Second
@@ -131,7 +131,7 @@ func TestFilesExpireOnTime(t *testing.T) {
 		return
 	}
 
-	// Vector stores live for a day at least, so set the clock forward.
+	// The minimum lifetime of a vector store is a day, so set the clock forward.
 	short, err := client.VectorStores.New(ctx, openai.VectorStoreNewParams{FileIDs: ids[number:], ExpiresAfter: openai.VectorStoreNewParamsExpiresAfter{Days: 1}})
 	p.must(err)
 	p.settled(strings.TrimPrefix(short.ID, "vs_"), time.Minute)

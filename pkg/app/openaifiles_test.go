@@ -104,8 +104,8 @@ func TestTheOfficialOpenAIClientKeepsFilesInVectorStores(t *testing.T) {
 	})
 }
 
-// TestAcceptedFilesSurviveAKill kills the process at random moments while files are uploaded, some in parts, and added
-// in batches. In the end every acknowledged file is completed exactly once.
+// TestAcceptedFilesSurviveAKill kills the process at random moments while files are uploaded, some of them in parts,
+// and added in batches. In the end, every acknowledged file must have been completed exactly once.
 func TestAcceptedFilesSurviveAKill(t *testing.T) {
 	t.Parallel()
 	kills, total := 12, 36
@@ -231,7 +231,7 @@ func TestAcceptedFilesSurviveAKill(t *testing.T) {
 	checkRows(t, p.dir, store)
 }
 
-// uploadInParts uploads a text in two parts. It returns the file's id, or "" if it can't tell whether the upload
+// uploadInParts uploads a text in two parts. It returns the file's id, or "" if it isn't known whether the upload
 // succeeded.
 func uploadInParts(ctx context.Context, client openai.Client, name, text string) string {
 	u, err := client.Uploads.New(ctx, openai.UploadNewParams{Bytes: int64(len(text)), Filename: name, MimeType: "text/plain", Purpose: openai.FilePurposeAssistants})

@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// operator recognises the operator's requests by their key: the configured operator key or the key in the data
-// directory.
+// operator recognises the operator's requests by their key, which is either the configured operator key or the key in
+// the data directory.
 type operator struct{ keys [][sha256.Size]byte }
 
 func newOperator(keys ...string) (o operator) {
@@ -20,8 +20,8 @@ func newOperator(keys ...string) (o operator) {
 	return o
 }
 
-// isAuthorized reports whether the request has an operator's key, in constant time so that its timing doesn't reveal
-// the keys.
+// isAuthorized reports whether the request has one of the operator's keys. It takes constant time, so that its timing
+// doesn't reveal the keys.
 func (o operator) isAuthorized(r *http.Request) bool {
 	given := sha256.Sum256([]byte(strings.TrimPrefix(r.Header.Get("Authorization"), "Bearer ")))
 	same := 0

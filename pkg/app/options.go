@@ -22,8 +22,8 @@ type Options struct {
 	hooks hooks
 }
 
-// hooks let tests intercept calls within a process, for example to kill it at a given step, delay a response or set the
-// clock. A nil hook has no effect.
+// hooks lets tests intercept calls within a process, for example to kill it at a given step, delay a response or set
+// the clock. A nil hook has no effect.
 type hooks struct {
 	now       func() time.Time
 	api       func(*api.Deps)

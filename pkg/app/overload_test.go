@@ -21,7 +21,7 @@ import (
 	"github.com/sluice/sluice/pkg/loadtest"
 )
 
-// The load, and what the service must still achieve under it.
+// The load, and the performance the service must still achieve under it.
 const (
 	overload        = 3    // offered load, as a multiple of the capacity
 	overloadServed  = 0.7  // minimum rate of served requests, as a share of the capacity
@@ -31,9 +31,9 @@ const (
 	overloadFirst   = 400  // number of documents to search
 )
 
-// TestOverload runs a service on one CPU and, from another, sends it three times as many requests as it can serve, for
-// the time in TEST_OVERLOAD. Requests must be served fast and at nearly the usual rate, rejections must say when to
-// retry, and every accepted upload must be found.
+// TestOverload runs a service on one CPU. From another CPU, it sends the service three times as many requests as it can
+// serve, for the time in TEST_OVERLOAD. Requests must be served fast and at nearly the usual rate, rejections must say
+// when to retry, and every accepted upload must be found.
 func TestOverload(t *testing.T) {
 	span := timeOf(t, "TEST_OVERLOAD")
 	p := newProgram(t, "SLUICE_ADMISSION_WAIT=25ms")
@@ -132,7 +132,7 @@ func (p *program) apart() {
 	p.wrap = []string{"taskset", "-c", "0"}
 
 	// The CPUs may be hyperthreads of one core, where each runs faster while the other is idle. Keep the test's CPU
-	// busy, to measure the capacity under the same conditions as the overload.
+	// busy, so that the capacity is measured under the same conditions as the overload.
 	spin := exec.Command("taskset", "-c", "1", "nice", "-n", "19", "sh", "-c", "while :; do :; done")
 	if err := spin.Start(); err != nil {
 		p.t.Fatalf("keeping the load's processor busy: %v", err)

@@ -12,9 +12,9 @@ import (
 	"github.com/sluice/sluice/pkg/extract/extracttest/paper"
 )
 
-// TestAReportIsIndexedFirstWithoutAndThenWithTheTextInItsPictures uploads a report with a picture. One job indexes its
-// text, and a second job adds the text in the picture. The test tells the two jobs apart by their generations, which
-// are part of chunk ids.
+// TestAReportIsIndexedFirstWithoutAndThenWithTheTextInItsPictures uploads a report with an image. One job indexes the
+// report's text, and a second job adds the text in the image. The test tells the two jobs apart by their generations,
+// which are part of chunk ids.
 func TestAReportIsIndexedFirstWithoutAndThenWithTheTextInItsPictures(t *testing.T) {
 	t.Parallel()
 	if _, err := exec.LookPath("tesseract"); err != nil || testing.Short() {

@@ -8,8 +8,8 @@ import (
 	"github.com/sluice/sluice/testdata/site"
 )
 
-// TestAPlanIsMadeByTheCrawler requests a site's plan from a complete service. It must follow the crawler's rules and
-// the site's scope.
+// TestAPlanIsMadeByTheCrawler requests a site's plan from a complete service. The plan must follow the crawler's rules
+// and stay within the site's scope.
 func TestAPlanIsMadeByTheCrawler(t *testing.T) {
 	t.Parallel()
 	pages := httptest.NewServer(site.Handler())

@@ -12,8 +12,8 @@ import (
 const profilesPath = "/debug/pprof/"
 
 // withProfiles serves runtime profiles for `go tool pprof` to the operator, identified by `key`, and passes other
-// requests to `next`. If `key` is "", it serves none. It never serves the process's command line, which may contain
-// secrets.
+// requests to `next`. If `key` is "", it serves no profiles. It never serves the process's command line, which may
+// contain secrets.
 func withProfiles(key string, next http.Handler) http.Handler {
 	if key == "" {
 		return next

@@ -27,8 +27,8 @@ func (r *rebuild) recordDamage(at time.Time) {
 	r.alarmedAt, r.missing, r.counted = at, false, false
 }
 
-// begin records that the index is missing. That means that the data directory or the engine is new, the index was
-// deleted, or the directory was restored from a backup, which never contains one.
+// begin records that the index is missing. That happens if the data directory or the engine is new, the index was
+// deleted, or the directory was restored from a backup, which never contains an index.
 func (r *rebuild) begin(at time.Time) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -114,7 +114,7 @@ func (s *Service) hasLost(ctx context.Context, r remoteEngine) (bool, error) {
 	if expected, err := s.expectsChunks(ctx, r.name); err != nil || !expected {
 		return false, err
 	}
-	// Look again: the first document may have become searchable in between, after its rows were written.
+	// Check again, because the first document may have become searchable in the meantime, after its rows were written.
 	return r.Empty(ctx)
 }
 

@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// TestADatastoreMovesToTheBuiltInTransformer kills the program while it re-embeds a datastore in the background, and
-// adds a document meanwhile.
+// TestADatastoreMovesToTheBuiltInTransformer kills the program while it re-embeds a datastore in the background. It
+// also adds a document in the meantime.
 func TestADatastoreMovesToTheBuiltInTransformer(t *testing.T) {
 	t.Parallel()
 	p := newProgram(t)

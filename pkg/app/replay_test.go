@@ -151,7 +151,7 @@ func TestAReplayReusesVectors(t *testing.T) {
 	generations[second] = p.generations(second)
 	embedded = model.texts.Load()
 
-	// A replay requested while the service is down happens after the next start.
+	// A replay requested while the service is down must happen after the next start.
 	p.must(p.terminate())
 	p.replay("9 datasources queued", "--all", "--wait=false")
 	p.start()
@@ -252,7 +252,7 @@ func (c client) texts(store string, from, n int) {
 	c.must(c.post("/api/datastores/upsert/"+store, map[string]any{"documents": batch}, nil))
 }
 
-// tolerable is the time limit for one document while others add many. On its own, a document takes about 0.1 s.
+// tolerable is the time limit for one document while other clients add many. On its own, a document takes about 0.1 s.
 const tolerable = 10 * time.Second
 
 func TestASingleUploadPassesAnotherWorkspacesBulkImport(t *testing.T) {
@@ -299,8 +299,8 @@ func TestAFreshUploadPassesALargeReplay(t *testing.T) {
 }
 
 // TestAStoppedIngestorReturnsItsJobs stops an ingestor whose jobs are waiting for a slow embedding server. Another
-// ingestor must continue them at once (in less than a second on an idle machine). Had the first one died instead, its
-// jobs would be redelivered only after 30 s. The log shows the times.
+// ingestor must pick them up at once (in less than a second on an idle machine). Had the first one died instead, its
+// jobs would be redelivered only after 30 s. The test logs the times.
 func TestAStoppedIngestorReturnsItsJobs(t *testing.T) {
 	t.Parallel()
 	const inFlight = 4

@@ -15,7 +15,7 @@ import (
 	"github.com/sluice/sluice/pkg/embed/transformer/tinymodel"
 )
 
-// newRerankServer starts a server with TEI's protocol that prefers texts containing word.
+// newRerankServer starts a server that implements TEI's protocol and prefers texts containing `word`.
 func newRerankServer(t *testing.T, word string) *httptest.Server {
 	t.Helper()
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -107,8 +107,8 @@ func TestARerankerOrdersFragmentsAndWhatAgentsRead(t *testing.T) {
 	}
 }
 
-// TestAModelInProcessReranks sets a reranker and checks that it appears in a query's explanation. It doesn't check the
-// order of the results, which is arbitrary because the model is tiny.
+// TestAModelInProcessReranks configures a reranker and checks that it appears in a query's explanation. It doesn't
+// check the order of the results, which is arbitrary because the model is tiny.
 func TestAModelInProcessReranks(t *testing.T) {
 	t.Parallel()
 	p := newProgram(t, "RERANK_MODEL=tiny-pairs", "SLUICE_RERANK_BUDGET=1m")

@@ -296,7 +296,7 @@ func TestResponsesNeedNoChatModel(t *testing.T) {
 	})
 }
 
-// responseScenarios are the chat server's scenarios for tests of responses.
+// responseScenarios holds the chat server's scenarios for tests of responses.
 func responseScenarios(hanging chan struct{}) map[string]scenario {
 	call := func(w *wire, index int, id, name, arguments string) {
 		w.begin()

@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// TestSearchSettings sets synonyms, boosts and pins on the command line and checks their effect on queries.
+// TestSearchSettings sets synonyms, boosts and pins with the command line and checks their effect on queries.
 func TestSearchSettings(t *testing.T) {
 	t.Parallel()
 	p := newProgram(t)

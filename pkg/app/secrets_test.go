@@ -8,7 +8,7 @@ import (
 )
 
 // TestTheKeyOfTheOperatorIsNotDisclosed uses keys without a recognisable format and sends them in every part of a
-// request where they don't belong. No response and no log line may contain them.
+// request where they don't belong. They must not appear in any response or log line.
 func TestTheKeyOfTheOperatorIsNotDisclosed(t *testing.T) {
 	t.Parallel()
 	const key, admin, model = "correct-horse-battery-staple", "another-secret-of-the-operator", "a-key-of-the-model-server"

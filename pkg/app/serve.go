@@ -64,7 +64,8 @@ func (s *Service) serve(ctx context.Context) error {
 	return nil
 }
 
-// writeAccess writes the file that gives local commands operator access to the running service, and returns its key.
+// writeAccess writes the file that gives local commands operator access to the running service. It returns the key in
+// that file.
 func (s *Service) writeAccess() (string, error) {
 	path := s.dir.Join(datadir.Operator)
 	c := s.config
@@ -100,8 +101,8 @@ func (s *Service) stopServing() error {
 	return err
 }
 
-// Limits on the child processes that locate passages on PDF pages. They start when rectangles are requested and exit
-// when idle. Most files need less than 100 MB; a file that exceeds the limit gets no rectangles.
+// Limits on the child processes that locate passages on PDF pages. They are started when rectangles are requested and
+// exit when idle. Most files need less than 100 MB; a file that exceeds the limit gets no rectangles.
 const (
 	locatorChildren = 2
 	locatorMemory   = 1 << 30 // address space, in bytes
@@ -223,7 +224,7 @@ func (s *Service) handler() (http.Handler, error) {
 	}, parts)
 }
 
-// natsReady returns an error if the job stream doesn't answer or this process's NATS server can't store messages.
+// natsReady returns an error if the job stream doesn't respond or this process's NATS server can't store messages.
 func (s *Service) natsReady(ctx context.Context) error {
 	if s.nats != nil {
 		if err := s.nats.Ready(); err != nil {

@@ -84,7 +84,7 @@ func NewService(c config.Config, o Options) *Service {
 // Addr returns the address the service listens on. The service must have been started.
 func (s *Service) Addr() string { return s.listener.Addr().String() }
 
-// Failed returns a channel that receives an error if something in the process fails and cannot recover.
+// Failed returns a channel that receives an error if something in the process fails and can't recover.
 func (s *Service) Failed() <-chan error { return s.failed }
 
 // Start opens everything and returns once the service is ready. If it fails, call Stop to close what was opened.

@@ -18,7 +18,7 @@ func TestTheNameOfTheFileSelectsTheProcess(t *testing.T) {
 	}
 }
 
-// A process's commands can be run through a link with the process's name or as subcommands of the main program.
+// A process's commands can be run through a link named after the process or as subcommands of the main program.
 func TestEachProcessIsAlsoACommand(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {

@@ -18,7 +18,7 @@ import (
 	"github.com/sluice/sluice/pkg/crawl/scope"
 )
 
-// sitePages returns the size of the generated site: TEST_SITE_PAGES, or a small number by default.
+// sitePages returns the size of the generated site, which is TEST_SITE_PAGES or, by default, a small number.
 func sitePages(t testing.TB) int {
 	t.Helper()
 	text := os.Getenv("TEST_SITE_PAGES")
@@ -32,16 +32,17 @@ func sitePages(t testing.TB) int {
 	return n
 }
 
-// siteOptions returns the options for all tests' generated site. Oversized pages are just above maxPageBytes.
+// siteOptions returns the generated site's options, the same for all tests. Oversized pages are just above
+// maxPageBytes.
 func siteOptions(t testing.TB) crawltest.Options {
 	t.Helper()
 	return crawltest.Options{Seed: 6, Pages: sitePages(t), BombBytes: 4 << 20}
 }
 
-// Maximum attempts per page. They take three seconds, enough for pages that fail twice.
+// Maximum attempts per page. Together they take three seconds, which is enough for pages that fail twice.
 const triesOfPages = 3
 
-// allWays returns every way to discover a site or, in short runs, only discovery by links. Tests use it if they hardly
+// allWays returns every way to discover a site or, in short runs, only discovery by links. It is for tests that hardly
 // depend on how the site is discovered.
 func allWays(t testing.TB) []crawltest.Way {
 	if sitePages(t) == crawltest.MinPages {
@@ -202,8 +203,8 @@ var refusals = map[crawltest.Reason]scope.Refusal{
 	crawltest.Excluded:  scope.RefusedExcluded,
 }
 
-// checkSite compares a crawled site's datasources with the expected ones: each page exists once, with the right result
-// and reason, and nothing else exists.
+// checkSite compares a crawled site's datasources with the expected ones. Each page must exist once, with the right
+// result and reason, and nothing else may exist.
 func (p *program) checkSite(site crawled, s *crawltest.Site, way crawltest.Way) {
 	p.t.Helper()
 	want, got := map[string]string{}, map[string]string{}
@@ -245,7 +246,7 @@ func (p *program) checkSite(site crawled, s *crawltest.Site, way crawltest.Way) 
 	}
 }
 
-// checkLeftOut checks that addresses outside the site were never requested, and were counted by reason.
+// checkLeftOut checks that addresses outside the site were never requested and that they were counted by reason.
 func (p *program) checkLeftOut(site crawled, s *crawltest.Site, way crawltest.Way) {
 	p.t.Helper()
 	asked := s.Times()
@@ -272,8 +273,8 @@ func (p *program) checkLeftOut(site crawled, s *crawltest.Site, way crawltest.Wa
 	}
 }
 
-// checkFacts searches for a word from each page or, on a large site, from some of them. It must be found in its page
-// and nowhere else.
+// checkFacts searches for a word from each page or, on a large site, from some of the pages. Each word must be found in
+// its page and nowhere else.
 func (p *program) checkFacts(site crawled, store string, s *crawltest.Site, way crawltest.Way) {
 	p.t.Helper()
 	ids := map[string]string{}
@@ -328,7 +329,7 @@ func (p *program) memory() string {
 	return strings.TrimSpace(line)
 }
 
-// maxRequests lists addresses requested more than once, for the log.
+// maxRequests lists the addresses that were requested more than once, for the log.
 func maxRequests(times map[string]int) string {
 	var out []string
 	for path, n := range times {
@@ -358,7 +359,7 @@ func TestASiteIsCrawledExactly(t *testing.T) {
 	})
 }
 
-// inWays runs the test once per way to discover a site.
+// inWays runs the test once for each way to discover a site.
 func inWays(t *testing.T, ways []crawltest.Way, test func(t *testing.T, way crawltest.Way)) {
 	t.Parallel()
 	for _, way := range ways {

@@ -8,8 +8,8 @@ import (
 )
 
 // BenchmarkSite measures how fast a local server's pages become searchable (pages/s), from the request to the end of
-// the crawl, without delays between requests. fetches/s counts only the time from the first request to the last. For
-// fetching alone, and for comparison with plain colly, see the crawl package's benchmarks.
+// the crawl, without delays between requests. fetches/s covers only the time from the first request to the last. For
+// fetching alone, and for a comparison with plain colly, see the crawl package's benchmarks.
 func BenchmarkSite(b *testing.B) {
 	s := crawltest.Serve(b, siteOptions(b))
 	p := newProgram(b, crawlerSettings()...)

@@ -91,7 +91,7 @@ func waitForRequests(t *testing.T, s *crawltest.Site, n int) {
 	}
 }
 
-// TestKilledCrawlersLoseNothing kills crawlers at random moments while they crawl a site together. The result must be
+// TestKilledCrawlersLoseNothing kills crawlers at random moments while several of them crawl a site. The result must be
 // the same as without kills, and only pages in flight during a kill may be fetched again.
 func TestKilledCrawlersLoseNothing(t *testing.T) {
 	inWays(t, allWays(t), testKilledCrawlers)
@@ -148,10 +148,10 @@ func testKilledCrawlers(t *testing.T, way crawltest.Way) {
 	}
 }
 
-// crawlJobs are the jobs published in the crawl lane.
+// crawlJobs holds the jobs published in the crawl lane.
 type crawlJobs []domain.Job
 
-// watchPageJobs records the jobs that crawlers receive from now on. The returned function returns them.
+// watchPageJobs starts recording the jobs that crawlers receive. The returned function returns those received so far.
 func (c *crawlers) watchPageJobs(t *testing.T) func() crawlJobs {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
@@ -197,8 +197,8 @@ func (c *crawlers) watchPageJobs(t *testing.T) func() crawlJobs {
 	}
 }
 
-// nearer returns how many pages were fetched again because a shorter path to them was found, as happens when slow or
-// killed crawlers discover pages in a different order.
+// nearer returns the number of pages that were fetched again because a shorter path to them was found. That happens
+// when slow or killed crawlers discover pages in a different order.
 func (j crawlJobs) nearer(siteID string) int {
 	var run string // id of the site's job, which identifies the crawl
 	for _, job := range j {
@@ -215,8 +215,8 @@ func (j crawlJobs) nearer(siteID string) int {
 	return len(found)
 }
 
-// withoutHops removes the requests that were made because another requested address redirected to them. A chain of
-// redirects fetches only one page, so only its first request counts.
+// withoutHops removes requests for addresses that another requested address redirects to. A chain of redirects fetches
+// only one page, so only its first request counts.
 func withoutHops(t *testing.T, s *crawltest.Site, requests map[string]int) map[string]int {
 	t.Helper()
 	rest := maps.Clone(requests)
@@ -252,7 +252,7 @@ func leadsTo(t *testing.T, s *crawltest.Site, path string) string {
 	return to.RequestURI()
 }
 
-// fetchedAgain returns, per path, how many more requests there were than in an undisturbed crawl. It ignores
+// fetchedAgain returns, for each path, how many more requests it received than in an undisturbed crawl. It ignores
 // robots.txt, sitemaps and the page that resets connections, because a reset may hit other connections too.
 func fetchedAgain(calm, s *crawltest.Site) map[string]int {
 	usual := calm.Times()

@@ -42,8 +42,8 @@ func TestTwoCrawlersShareOnePace(t *testing.T) {
 	}
 	requests := s.Requests()
 	slices.SortFunc(requests, func(a, b crawltest.Request) int { return a.Start.Compare(b.Start) })
-	// Requests take a varying time to arrive after their slot is granted. A few may be closer together than the delay,
-	// but not on average. Uncoordinated crawlers would send twice as many.
+	// The time between a slot being granted and the request arriving varies. A few requests may be closer together than
+	// the delay, but not on average. Uncoordinated crawlers would send twice as many.
 	const slack = 4 * delay
 	shortest := time.Hour
 	for i := range requests {
@@ -66,7 +66,7 @@ func TestTwoCrawlersShareOnePace(t *testing.T) {
 		len(requests), took.Round(time.Millisecond), float64(len(requests))/took.Seconds(), float64(time.Second/delay), shortest.Round(time.Millisecond))
 }
 
-// timetable lists the request times, for error messages.
+// timetable lists the times of the requests, for error messages.
 func timetable(requests []crawltest.Request) string {
 	var b strings.Builder
 	for _, r := range requests {

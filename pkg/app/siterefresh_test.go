@@ -53,7 +53,7 @@ func (p *program) ingested() int {
 	return total
 }
 
-// tokens returns the words that the pages contained before they were changed.
+// tokens returns the words that were in the pages before they were changed.
 func (c *crawledSite) tokens(pages map[string]string, of []string) []string {
 	var out []string
 	for _, u := range of {

@@ -9,8 +9,8 @@ import (
 	"github.com/sluice/sluice/pkg/crawl/crawltest"
 )
 
-// TestAStoppedCrawlMakesNoMoreRequests ends a slow site's crawl halfway, by stopping it or by deleting the site. By
-// then, the job stream holds jobs for all of its pages.
+// TestAStoppedCrawlMakesNoMoreRequests ends a slow site's crawl halfway, either by stopping it or by deleting the site.
+// By then, the job stream holds jobs for all of the site's pages.
 func TestAStoppedCrawlMakesNoMoreRequests(t *testing.T) {
 	t.Parallel()
 	const (
@@ -51,7 +51,7 @@ func TestAStoppedCrawlMakesNoMoreRequests(t *testing.T) {
 			test.end(p, id)
 			before := s.Answered()
 			test.after(p, id)
-			// This page is on the same host, so it is fetched after everything still in the stream.
+			// This page is on the same host, so it is fetched after everything that is still in the stream.
 			var page source
 			p.must(p.post("/datasources", map[string]any{
 				"datastoreId": store, "type": "web_page", "name": "page", "config": map[string]any{"source_url": s.URL()},

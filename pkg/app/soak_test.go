@@ -45,8 +45,8 @@ const (
 
 // TestSoak adds, changes, deletes and searches documents and streams answers at 80% of the service's capacity, for the
 // duration in TEST_SOAK. It fails if live memory, goroutines, open files, disk usage or search times grow. The caches
-// are small, so they are full before the first measurement that counts. If anything grows after that, it has no limit
-// or ignores its limit.
+// are small, so they are full before the first measurement that counts. Anything that grows after that has no limit or
+// ignores it.
 func TestSoak(t *testing.T) {
 	span := timeOf(t, "TEST_SOAK")
 	p := newProgram(t, "SLUICE_ADMISSION_WAIT=25ms", "SLUICE_ADMIN_KEY="+soakKey, "SLUICE_CACHE_MEMORY="+soakCaches)
@@ -99,7 +99,7 @@ type soakRow struct {
 	refused                                          int
 }
 
-// checkSoak compares the first and last thirds of the rows, which are measurements. It compares only the smallest
+// checkSoak compares the first third of the measurements in `rows` with the last third. It compares only the smallest
 // values in each third, because temporary peaks aren't growth. It ignores the first row, which includes the warm-up.
 func checkSoak(t *testing.T, rows []soakRow) {
 	t.Helper()

@@ -14,19 +14,19 @@ import (
 	"time"
 )
 
-// Parameters for BenchmarkStreams: number of concurrent streams, interval between a provider's tokens, and tokens per
-// stream.
+// Parameters for BenchmarkStreams: the number of concurrent streams, the interval between a provider's tokens, and the
+// number of tokens per stream.
 const (
 	benchStreams  = 200
 	benchInterval = 20 * time.Millisecond // 50 tokens/s
 	benchTokens   = 500                   // 10 s
 )
 
-// BenchmarkStreams has 200 clients read streams at the same time, with both protocols, from a provider that writes 50
-// tokens per second. A token's latency is the time from the provider sending it to the client receiving all of it. The
-// benchmark reports the median and the 99th percentile, both through the service and directly from the provider. It
-// also reports the peak resident memory per stream, and how long the process keeps goroutines for the clients after all
-// of them disconnect at once.
+// BenchmarkStreams has 200 clients read streams at the same time, with both protocols, from a provider that sends 50
+// tokens per second. A token's latency is measured from when the provider sends it until the client has received all of
+// it. The benchmark reports the median and the 99th percentile, both through the service and directly from the
+// provider. It also reports the peak resident memory per stream, and how long the process keeps goroutines for the
+// clients after all of them disconnect at once.
 func BenchmarkStreams(b *testing.B) {
 	for _, model := range []string{"llm_3_5_turbo", "llm_4"} {
 		b.Run(map[string]string{"llm_3_5_turbo": "openai", "llm_4": "anthropic"}[model], func(b *testing.B) {
@@ -114,7 +114,7 @@ func benchmarkStreams(b *testing.B, model string) {
 	b.ReportMetric(float64(left.Milliseconds()), "ms-until-no-goroutine-left")
 }
 
-// readStreams reads several answers concurrently until they or ctx end, and returns every token's latency.
+// readStreams reads several answers concurrently until they end or ctx is done, and returns every token's latency.
 func readStreams(b *testing.B, ctx context.Context, client *http.Client, streams int, url, body string, began time.Time) []time.Duration {
 	var mu sync.Mutex
 	var all []time.Duration

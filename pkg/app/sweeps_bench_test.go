@@ -18,7 +18,7 @@ import (
 	local "github.com/sluice/sluice/tools/local/engines"
 )
 
-// BenchmarkSweeps measures how fast the index deletes replaced documents' rows, at four rows per document.
+// BenchmarkSweeps measures how fast the index deletes replaced documents' rows, with four rows per document.
 func BenchmarkSweeps(b *testing.B) {
 	log := slog.New(slog.DiscardHandler)
 	b.Run("embedded", func(b *testing.B) {

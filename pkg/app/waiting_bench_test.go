@@ -11,7 +11,7 @@ import (
 var waitingDocuments = flag.Int("waiting.documents", 5_000, "documents that BenchmarkWaitingMemory lets wait")
 
 // BenchmarkWaitingMemory reports an api process's resident memory in MB while documents of 1.2 kB wait for an ingestor
-// that never comes. It reports the memory with 1,000 documents, with all documents, and at the peak.
+// that never comes. It reports the memory with 1,000 documents, with all documents, and at its peak.
 func BenchmarkWaitingMemory(b *testing.B) {
 	const first, batch = 1_000, 500
 	sentence := strings.Repeat("The document that waits here is about nothing else. ", 22)

@@ -23,7 +23,7 @@ type web struct {
 	browser *render.Browser // nil if not configured
 }
 
-// openWeb opens a crawler. All crawlers using the broker share one limit on concurrent requests per host.
+// openWeb opens a crawler. All crawlers that use the broker share one limit on concurrent requests per host.
 func openWeb(c config.Config, broker *jobs.Broker, temp string, log *slog.Logger) (*web, error) {
 	o, err := crawlOptions(c, temp, log)
 	if err != nil {
@@ -60,7 +60,7 @@ func crawlOptions(c config.Config, temp string, log *slog.Logger) (crawl.Options
 }
 
 // zeroAsUnlimited converts a limit from the settings, where 0 means no limit, to one for crawl.Options, where -1 means
-// no limit and 0 the default.
+// no limit and 0 means the default.
 func zeroAsUnlimited[T ~int | ~int64](limit T) T {
 	if limit == 0 {
 		return -1
@@ -68,8 +68,8 @@ func zeroAsUnlimited[T ~int | ~int64](limit T) T {
 	return limit
 }
 
-// openBrowser returns the browser for pages built by scripts, or nil if none is configured. A local browser starts with
-// the first such page.
+// openBrowser returns the browser for pages built by scripts, or nil if none is configured. A local browser is started
+// when the first such page is fetched.
 func openBrowser(c config.Config, temp string, log *slog.Logger) (*render.Browser, error) {
 	path := c.Chromium
 	switch {
@@ -106,7 +106,8 @@ func (w *web) Close() error {
 	return w.browser.Close()
 }
 
-// openPlanner opens a crawler for a single command. It doesn't share other crawlers' limit on concurrent requests.
+// openPlanner opens a crawler for a single command. It doesn't share the limit on concurrent requests with other
+// crawlers.
 func openPlanner(c config.Config) (planner *crawl.Crawler, stop func() error, err error) {
 	log := slog.New(slog.DiscardHandler)
 	o, err := crawlOptions(c, os.TempDir(), log)

@@ -23,7 +23,7 @@ import (
 	"github.com/sluice/sluice/pkg/telemetry/instrument"
 )
 
-// Maximum size in bytes of texts read without a child process.
+// Maximum size in bytes of text files that are read without a child process.
 const directText = 1 << 20
 
 // newExtractor returns a document extractor. If cacheDir is "", it uses the user's cache directory.
@@ -37,16 +37,16 @@ func newExtractor(c config.Config, cacheDir, temp string, log *slog.Logger) *ext
 // drawer adapts an extractor to the API's interface.
 type drawer struct{ *extract.Extractor }
 
-// newDrawer returns an extractor that draws pages for users. It has its own processes, so users don't have to wait for
-// documents being ingested.
+// newDrawer returns an extractor that renders pages for users. It has its own processes, so users don't have to wait
+// for documents being ingested.
 func newDrawer(cacheDir, temp string, log *slog.Logger) drawer {
 	return drawer{extract.New(extract.Options{
 		Concurrency: drawers, MaxMemory: extract.DrawMemory, Timeout: extract.DrawTimeout, CacheDir: cacheDir, TempDir: temp, Log: log,
 	})}
 }
 
-// Number of processes that draw pages. The API draws one page per workspace at a time, so a workspace can't occupy both
-// processes.
+// Number of processes that render pages. The API renders one page per workspace at a time, so a workspace can't occupy
+// both processes.
 const drawers = 2
 
 // Draw implements api.Drawer.
@@ -63,7 +63,7 @@ const converters = 2
 
 // newConverter returns an extractor that converts files for API callers. It has its own processes, so callers don't
 // have to wait for documents being ingested. Each process may use as much memory and time as one that ingests. Text in
-// documents' pictures isn't read, because the caller waits.
+// documents' images isn't read, because the caller is waiting.
 func newConverter(c config.Config, cacheDir, temp string, log *slog.Logger) converter {
 	return converter{extract.New(extract.Options{
 		Concurrency: converters, MaxMemory: int64(c.ExtractMemory), Timeout: c.ExtractTimeout, MaxInput: int64(c.LimitUpload), CacheDir: cacheDir, TempDir: temp,
@@ -71,14 +71,14 @@ func newConverter(c config.Config, cacheDir, temp string, log *slog.Logger) conv
 	})}
 }
 
-// Convert implements neighbours.Converter. Tabs between table cells make the tables readable for people and models.
+// Convert implements neighbours.Converter. Tabs between table cells keep tables readable for people and models.
 func (c converter) Convert(ctx context.Context, f neighbours.File) (*domain.Document, error) {
 	return c.Extract(ctx, extract.Request{Workspace: f.Workspace, Reader: f.Content, Name: f.Name, Declared: f.Declared, PlainRows: true})
 }
 
 // readers returns how many documents are extracted concurrently. Extraction keeps a CPU busy, so more than one document
-// per CPU would gain nothing. With a minimum of two, one long document can't block all others. One more is added for
-// workspaces that have no document being extracted.
+// per CPU would gain nothing. There are at least two, so that one long document can't block all others. One more is
+// added for workspaces that have no document being extracted.
 func readers(c config.Config) int { return min(c.IngestConcurrency, max(2, processors.Count())+1) }
 
 // recognisers returns the maximum number of pages undergoing text recognition at once. The default leaves half of the
@@ -90,11 +90,11 @@ func recognisers(c config.Config) int {
 	return max(processors.Count()/2, 1)
 }
 
-// Scanned documents kept open per page being recognised. With more than one, workspaces take turns after each page,
-// even if their documents are long.
+// Number of scanned documents kept open per page being recognised. With more than one, workspaces take turns after each
+// page, even if their documents are long.
 const scansPerRecogniser = 2
 
-// newReader returns the extractor and chunker for the command that shows how a file is read.
+// newReader returns the extractor and the chunker for the command that shows how a file is read.
 func newReader(c config.Config) (*extract.Extractor, *chunk.Chunker) {
 	return newExtractor(c, "", "", slog.New(slog.DiscardHandler)), newChunker(c)
 }
@@ -165,24 +165,24 @@ func crawlWorker(c config.Config, store *originals.Store, events ingest.Events, 
 
 // Limits for processing jobs.
 const (
-	// How long a stopping worker lets its jobs run before it returns them to the queue, which loses only the work done
-	// so far. All jobs must be returned within a second of the stop.
+	// How long a stopping worker lets its jobs run before it returns them to the queue. Only the work done so far is
+	// lost. All jobs must be returned within a second of the stop.
 	workerGrace = 500 * time.Millisecond
 
-	// Maximum attempts per page, about nine minutes in total. Kept short because a user is waiting for the result. If
-	// all attempts fail, old content stays searchable.
+	// Maximum attempts per page, about nine minutes in total. It's low because a user is waiting for the result. If all
+	// attempts fail, old content stays searchable.
 	crawlFailures = 10
 
-	// How long a worker may be silent before its job is redelivered, if it shares a process with the NATS server.
-	// There, silence means that the process is gone, not that the network is slow.
+	// How long a worker that shares a process with the NATS server may be silent before its job is redelivered. In that
+	// case, silence means that the process is gone, not that the network is slow.
 	localAckWait = 5 * time.Second
 	// Maximum time for a scanned document: enough for 1,000 pages at 40 seconds each.
 	maxScanRun = 12 * time.Hour
 
-	// Like localAckWait, but for NATS servers on the network. It is longer than they take to elect a leader.
+	// Like localAckWait, but for NATS servers on the network. It is longer than a leader election takes.
 	remoteAckWait = 30 * time.Second
 
-	// How many times the process may die during a job before the job fails. The number is large because a power failure
+	// How many times the process may die during a job before the job fails. The number is high because a power failure
 	// or a kill -9 hits all running jobs and says nothing about their documents. A document that crashes its reader
 	// kills only a child process.
 	maxCrashes = 10
@@ -202,10 +202,10 @@ func workerOptions(c config.Config, lane domain.Lane, remote bool, m *instrument
 	case lane.Kind() == domain.JobScan:
 		o.Concurrency, o.MaxRun = scansPerRecogniser*recognisers(c), maxScanRun
 	case lane == domain.LaneLocal && c.IngestConcurrency > 1:
-		// One long document needs as much memory as ShortPerLong short ones, so ShortPerLong times as many jobs can run
-		// if all documents are short. They use at most half of the admission window; the other half stays free for jobs
-		// that arrive meanwhile. Only the local lane allows this, because it has a single ingestor. In other lanes,
-		// jobs would wait here for memory while other ingestors are idle.
+		// One long document needs as much memory as ShortPerLong short ones. If all documents are short, ShortPerLong
+		// times as many jobs can therefore run. They may use at most half of the admission window; the other half stays
+		// free for jobs that arrive in the meantime. Only the local lane allows this, because it has a single ingestor.
+		// In other lanes, jobs would wait here for memory while other ingestors are idle.
 		o.Concurrency = max(c.IngestConcurrency, min(ingest.ShortPerLong*c.IngestConcurrency, c.Window/2))
 	}
 	if remote && lane != domain.LaneLocal && lane != domain.LaneLocalScan {
