@@ -154,7 +154,7 @@ func natsSettings(c *Config) Group {
 func ingestionSettings(c *Config) Group {
 	return Group{Title: "Ingestion", About: "See [sizing](deployment.md#sizing) and [scans](extraction.md#scans).", Settings: []Setting{
 		{Env: "SLUICE_INGEST_CONCURRENCY", Default: "8", set: number(&c.IngestConcurrency, 1, 256),
-			Doc: "Number of documents that an ingestor processes at once; with the embedded index, up to four times as many short ones."},
+			Doc: "Number of documents that an ingestor processes at once; with the embedded index, up to four times as many if they are short."},
 		{Env: "SLUICE_WINDOW", Default: "0", set: number(&c.Window, 0, 100_000),
 			Doc: "Maximum unfinished jobs in the job stream; 0 means 64 with the embedded NATS server and 256 with `NATS_URL`."},
 		{Env: "SLUICE_EXTRACT_MEMORY", Default: "3GiB", set: size(&c.ExtractMemory, 512<<20), Doc: "Maximum address space of a process that reads a document."},
@@ -218,7 +218,7 @@ func limitSettings(c *Config) Group {
 }
 
 func quotaSettings(c *Config) Group {
-	return Group{Title: "Quotas", About: "Requests beyond a quota are rejected with 402; content that was accepted before is still processed. `PUT /usage/limits` and `PUT /keys/{id}/limits` can lower quotas. 0 means no limit.", Settings: []Setting{
+	return Group{Title: "Quotas", About: "Requests beyond a quota are rejected with 402; content accepted earlier is still processed. `PUT /usage/limits` and `PUT /keys/{id}/limits` can lower quotas. 0 means no limit.", Settings: []Setting{
 		{Env: "SLUICE_QUOTA_QUERIES", Default: "0", set: number64(&c.QuotaQueries),
 			Doc: "Maximum agent queries per workspace and calendar month (UTC)."},
 		{Env: "SLUICE_QUOTA_TOKENS", Default: "0", set: number64(&c.QuotaTokens),
@@ -237,10 +237,10 @@ func overloadSettings(c *Config) Group {
 		{Env: "SLUICE_LIMIT_ANSWERS", Default: "0", set: number(&c.LimitAnswers, 0, maxConcurrent),
 			Doc: "Maximum agent queries whose answers have not begun; 0 means 4 per processor (64 with an external engine or model server, 256 with a chat model)."},
 		{Env: "SLUICE_LIMIT_UPLOADS", Default: "0", set: number(&c.LimitUploads, 0, maxConcurrent),
-			Doc: "Maximum concurrent requests that upload content, of which one workspace gets at most half; 0 means 32 per processor."},
+			Doc: "Maximum concurrent requests that upload content; one workspace gets at most half of them; 0 means 32 per processor."},
 		{Env: "SLUICE_LIMIT_REQUESTS", Default: "0", set: number(&c.LimitRequests, 0, maxConcurrent),
 			Doc: "Maximum concurrent requests other than searches, answers and uploads, not counting `/healthz`, `/readyz` and `/metrics`; 0 means 32 per processor."},
-		{Env: "SLUICE_LIMIT_OPEN", Default: "4096", set: number(&c.LimitOpen, 1, 1_000_000), Doc: "Maximum open streams, of which one workspace gets at most half and one key a third."},
+		{Env: "SLUICE_LIMIT_OPEN", Default: "4096", set: number(&c.LimitOpen, 1, 1_000_000), Doc: "Maximum open streams; one workspace gets at most half of them and one key a third."},
 		{Env: "SLUICE_ADMISSION_WAIT", Default: "25ms", set: duration(&c.AdmissionWait),
 			Doc: "Longest time that a query may wait in the queue before it is rejected with 503; ten times longer for other requests and at the start of a burst."},
 	}}
