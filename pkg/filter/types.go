@@ -51,7 +51,7 @@ func (f *Filter) Conflict(have Kind) error {
 	}
 	if !kinds.single() {
 		return &Error{Key: f.Key, Message: fmt.Sprintf(
-			"the key %q has values of several types in this datastore (%s), so %s cannot compare them; give the key values of one type, or filter with exists",
+			"the key %q has values of several types in this datastore (%s), so %s cannot compare them; use values of a single type for this key, or filter with exists",
 			Shorten(f.Key), kinds, f.Op)}
 	}
 	return &Error{Key: f.Key, Message: fmt.Sprintf("the key %q has %s in this datastore, but the filter's %s condition compares it with %s; use %s",
