@@ -97,7 +97,7 @@ func refreshFault(format string, args ...any) error {
 
 // parseInterval parses a Go duration, optionally preceded by days.
 func parseInterval(text string) (time.Duration, error) {
-	malformed := refreshFault("%q is neither an interval such as \"30m\", \"24h\" or \"7d\" nor a cron expression of five fields such as \"0 3 * * *\"", text)
+	malformed := refreshFault("%q is neither an interval such as \"30m\", \"24h\" or \"7d\" nor a five-field cron expression such as \"0 3 * * *\"", text)
 	var every time.Duration
 	rest := text
 	if days, after, ok := strings.Cut(text, "d"); ok {
