@@ -212,7 +212,7 @@ func TestTheRelayOutlivesItsService(t *testing.T) {
 	}
 	p.must(search())
 	p.must(p.terminate())
-	if err := search(); err == nil || !strings.Contains(err.Error(), "asking the service at http://"+p.addr) {
+	if err := search(); err == nil || !strings.Contains(err.Error(), "calling the service at http://"+p.addr) {
 		t.Errorf("without its service: %v", err)
 	}
 	p.start()

@@ -159,7 +159,7 @@ func (l *connection) progress(ctx context.Context, r *sdk.ProgressNotificationCl
 }
 
 func (l *connection) connectionError(err error) error {
-	message := fmt.Sprintf("asking the service at %s: %v", l.relay.Endpoint, err)
+	message := fmt.Sprintf("calling the service at %s: %v", l.relay.Endpoint, err)
 	if refused, ok := errors.AsType[*refusal](err); ok {
 		message = fmt.Sprintf("the service at %s: %v", l.relay.Endpoint, refused)
 	}
