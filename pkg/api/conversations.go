@@ -151,7 +151,7 @@ func (s *server) conversation(ctx context.Context, caller access.Caller, id stri
 		return domain.Conversation{}, conversationNotFound(id)
 	case len(found) > 1:
 		return domain.Conversation{}, domain.Errorf(domain.CodeConflict,
-			"several conversations have the id %s: select one by its agent and visitor, such as ?agentId=%s&visitorId=%s; GET /conversations lists them",
+			"several conversations have the id %s: specify its agent and visitor, as in ?agentId=%s&visitorId=%s; GET /conversations lists them",
 			jsonbody.Describe(id), found[0].AgentID, url.QueryEscape(found[0].VisitorID))
 	}
 	return found[0], nil

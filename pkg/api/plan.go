@@ -45,7 +45,7 @@ func (s *server) PlanSite(ctx context.Context, r PlanSiteRequestObject) (PlanSit
 	case s.plans <- struct{}{}:
 		defer func() { <-s.plans }()
 	default:
-		return nil, &domain.Error{Code: domain.CodeRateLimit, Message: fmt.Sprintf("the limit of %d concurrent crawl previews is reached; try again in a moment", maxPlans), RetryAfter: s.options.PlanTimeout / 4}
+		return nil, &domain.Error{Code: domain.CodeRateLimit, Message: fmt.Sprintf("the limit of %d concurrent crawl previews has been reached; try again in a moment", maxPlans), RetryAfter: s.options.PlanTimeout / 4}
 	}
 	ctx, cancel := context.WithTimeout(ctx, s.options.PlanTimeout)
 	defer cancel()

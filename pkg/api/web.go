@@ -73,7 +73,7 @@ func (s *server) describe(ctx context.Context, d domain.Datasource, body Datasou
 	n := catalog.Description{Name: trimmed(body.Name), Web: web}
 	if body.Metadata != nil {
 		if d.Type.IsGroup() {
-			return d, domain.Errorf(domain.CodeConflict, "datasource %q has the type %s, whose metadata cannot be changed; change one of its pages or files", d.ID, d.Type)
+			return d, domain.Errorf(domain.CodeConflict, "datasource %q has the type %s, whose metadata cannot be changed; change the metadata of its pages or files instead", d.ID, d.Type)
 		}
 		metadata, customID := metadataOf(&Document_Metadata{CustomId: body.Metadata.CustomId, AdditionalProperties: body.Metadata.AdditionalProperties})
 		n.Metadata, n.CustomID = &metadata, optional(customID)
