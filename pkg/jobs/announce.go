@@ -12,11 +12,11 @@ import (
 // prefixAnnounce is the subject prefix for announcements. No stream stores them.
 const prefixAnnounce = "announce"
 
-// announcementsWaiting is how many announcements are buffered for a busy listener. Any more are dropped.
+// announcementsWaiting is the number of announcements buffered for a busy listener. Any beyond that are dropped.
 const announcementsWaiting = 4096
 
-// Announce tells listeners in all processes that a datasource has changed. It never blocks. A busy listener may miss
-// the announcement, and while the connection is down, no listener receives it. Announce does nothing if an id is
+// Announce notifies listeners in all processes that a datasource has changed. It never blocks. A busy listener may miss
+// the announcement, and no listener receives it while the connection is down. Announce does nothing if an id is
 // invalid.
 func (b *Broker) Announce(datastoreID, datasourceID string) {
 	if checkIDs(datastoreID, datasourceID) != nil || !b.conn.nc.IsConnected() { // the client would buffer stale notices

@@ -11,10 +11,10 @@ import (
 
 type announcement struct{ datastore, datasource string }
 
-// probe is announced repeatedly to find out when a listener has started.
+// probe is announced repeatedly to detect when a listener has started.
 var probe = announcement{domain.NewID(), domain.NewID()}
 
-// listen calls f with each announcement until the test ends. It returns once announcements arrive.
+// listen calls f with each announcement until the test ends. It returns once announcements are arriving.
 func listen(t testing.TB, b *Broker, f func(announcement)) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())

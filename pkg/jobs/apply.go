@@ -108,7 +108,7 @@ func (r *reader) applyOne(ctx context.Context, ev domain.Event) error {
 	}
 }
 
-// apply runs the handler and turns a panic into an error.
+// apply runs the handler, turning a panic into an error.
 func (r *reader) apply(ctx context.Context, evs []domain.Event) (err error) {
 	defer func() {
 		if v := recover(); v != nil {

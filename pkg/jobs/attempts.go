@@ -15,9 +15,9 @@ import (
 	"github.com/sluice/sluice/pkg/jobs/quorum"
 )
 
-// attemptCounts counts the runs of one job, identified by its generation. The server's own delivery count won't do. It
-// includes deliveries lost in transit. It is also stored up to 100 ms late, so every run of a job that kills its
-// process at once would look like the first.
+// attemptCounts counts the runs of one job, identified by its generation. The server's own delivery count won't do,
+// because it includes deliveries lost in transit. It is also stored up to 100 ms late, so if a job kills its process
+// immediately, every run would look like the first.
 type attemptCounts struct {
 	Starts    int    `json:"starts"`               // runs started; written before each run
 	Failures  int    `json:"failures,omitempty"`   // runs that ended with an error
@@ -29,15 +29,15 @@ type attemptCounts struct {
 	revision uint64 // revision of the stored entry; 0 if there is none
 }
 
-// crashes returns how many runs started but never ended because their worker died.
+// crashes returns the number of runs that started but never ended because their worker died.
 func (t attemptCounts) crashes() int { return max(0, t.Starts-t.Failures-t.HandBacks) }
 
 // errRevision means that another process has written the entry since this one read it.
 var errRevision = errors.New("jobs: another worker has changed the entry")
 
-// attemptStore stores the attempt counts of unfinished jobs and the checkpoints of consumers. A finished job's entry is
-// deleted; the stream's age limit removes any others. The stream is laid out as a key-value bucket, but the client's
-// Get isn't used: a lagging replica may answer it, which would hide crashes.
+// attemptStore stores the attempt counts of unfinished jobs and the consumers' checkpoints. When a job finishes, its
+// entry is deleted; the stream's age limit removes all other entries. The stream is laid out as a key-value bucket, but
+// the client's Get isn't used, because the response may come from a lagging replica, which would hide crashes.
 type attemptStore struct {
 	js           jetstream.JetStream
 	stream       jetstream.Stream
@@ -71,8 +71,8 @@ func (l *attemptStore) store(ctx context.Context, generation uint64, t attemptCo
 	return t, nil
 }
 
-// change applies f to the attempt counts and stores the result. If t is outdated, because two workers are running a job
-// that outlived its lease, change rereads the counts and retries.
+// change applies f to the attempt counts and stores the result. If t is outdated, because the job has outlived its
+// lease and two workers are running it, change rereads the counts and retries.
 func (l *attemptStore) change(ctx context.Context, generation uint64, t attemptCounts, f func(*attemptCounts)) (attemptCounts, error) {
 	const tries = 5
 	var err error

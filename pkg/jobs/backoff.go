@@ -5,14 +5,14 @@ import (
 	"time"
 )
 
-// backoff is a delay that doubles from min to max. A random amount of up to a quarter is added, so that jobs that
-// failed together do not retry together.
+// backoff is a delay that doubles from min to max. It adds a random amount of up to a quarter, so that jobs that failed
+// together do not retry together.
 type backoff struct {
 	min, max time.Duration
 	rand     func() float64 // returns a random number from 0 to 1; nil: math/rand
 }
 
-// delay returns the pause after the given number of failures, which must be at least 1.
+// delay returns the delay after the given number of failures, which must be at least 1.
 func (b backoff) delay(failures int) time.Duration {
 	d := b.min
 	for i := 1; i < failures && d < b.max; i++ {

@@ -32,7 +32,7 @@ func BenchmarkPublish(b *testing.B) {
 	}
 }
 
-// BenchmarkWork measures the overhead per job: fetching it, counting the attempt, acknowledging it, and deleting the
+// BenchmarkWork measures the overhead per job: fetching it, counting the attempt, acknowledging it, and deleting its
 // counts.
 func BenchmarkWork(b *testing.B) {
 	for _, noSync := range []bool{false, true} {

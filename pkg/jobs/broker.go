@@ -105,7 +105,7 @@ func (b *Broker) retry(ctx context.Context, f func(ctx context.Context) error) e
 	return quorum.Retry(ctx, b.opts.RetryTimeout, f)
 }
 
-// leader returns a reader that gets single messages from the stream's leader, never from a lagging replica.
+// leader returns a reader that reads single messages from the stream's leader, never from a lagging replica.
 func (b *Broker) leader(stream string) quorum.Reader {
 	return quorum.Reader{JS: b.js, Stream: stream, Timeout: b.opts.RetryTimeout}
 }
@@ -115,9 +115,9 @@ func (b *Broker) leader(stream string) quorum.Reader {
 func (b *Broker) Reset() bool { return b.reset }
 
 // Publish stores a job and returns its generation. If the job's ID was already published within the duplicate window,
-// Publish doesn't store the job again and returns the first publication's generation. A stored job is as durable as the
-// servers' storage: an embedded server's survives a power loss, and a cluster's the loss of fewer than half of the
-// replicas.
+// Publish doesn't store the job again and returns the generation from the first time. A stored job is as durable as the
+// servers' storage: with an embedded server, it survives a power loss; with a cluster, it survives the loss of fewer
+// than half of the replicas.
 //
 // Publish waits up to Options.RetryTimeout while the stream has no leader. It fails with ErrInvalid, ErrTooLarge,
 // ErrFull, ErrStreamLost, or a temporary error such as ErrUnavailable. After a temporary error, the job may have been
@@ -162,7 +162,7 @@ func jobMessage(job domain.Job) (*nats.Msg, error) {
 	return &nats.Msg{Subject: jobSubject(job.Lane(), job.DatastoreID, job.DatasourceID), Data: data, Header: traced(job.Trace)}, nil
 }
 
-// traced returns message headers with the given trace, in the format tracing tools expect.
+// traced returns message headers with the given trace, in the format that tracing tools expect.
 func traced(trace string) nats.Header {
 	h := nats.Header{}
 	if trace != "" {
@@ -171,8 +171,8 @@ func traced(trace string) nats.Header {
 	return h
 }
 
-// encode returns v as JSON without HTML escaping, which turns each "&" into six bytes: an event with many URLs could
-// exceed the size limit.
+// encode returns v as JSON without HTML escaping. Escaping would turn each "&" into six bytes, so an event with many
+// URLs could exceed the size limit.
 func encode(v any) ([]byte, error) {
 	var buf bytes.Buffer
 	enc := json.NewEncoder(&buf)
@@ -213,7 +213,7 @@ func (b *Broker) Emit(ctx context.Context, ev domain.Event) error {
 	return nil
 }
 
-// Ready returns nil if the servers answer and all streams exist. It fails with ErrStreamLost if Repair is needed.
+// Ready returns nil if the servers respond and all streams exist. It fails with ErrStreamLost if Repair is needed.
 func (b *Broker) Ready(ctx context.Context) error {
 	for _, stream := range allStreams {
 		if _, err := b.js.Stream(ctx, stream); err != nil {

@@ -15,7 +15,7 @@ import (
 )
 
 // election is the longest a cluster may take to elect leaders after losing a server. The election timeout is at most
-// nine seconds, but a split vote takes another round, and a busy machine may need several.
+// nine seconds, but a split vote requires another round, and a busy machine may need several.
 const election = time.Minute
 
 // electionContext returns a context for waiting until a cluster has elected its leaders.
@@ -60,7 +60,7 @@ func leaderOf(t testing.TB, b *Broker, c *natstest.Cluster, stream string) *nats
 	return c.Named(name)
 }
 
-// whole waits until all replicas are up to date. Killing another server before that would amount to losing two.
+// whole waits until all replicas are up to date. Killing another server before that would be like losing two.
 func whole(t testing.TB, b *Broker) {
 	t.Helper()
 	ctx := electionContext(t)
@@ -91,7 +91,7 @@ func whole(t testing.TB, b *Broker) {
 	}
 }
 
-// flow publishes jobs continuously, has a worker handle them and emit their events, and records what happens to each
+// flow publishes jobs continuously and has a worker handle them and emit their events. It records what happens to each
 // job.
 type flow struct {
 	t        testing.TB
@@ -221,7 +221,7 @@ func (f *flow) settle(limit time.Duration) {
 	}
 	f.t.Logf("%d jobs, %d of them run more than once", len(f.wanted), twice)
 	// A job may run twice only if it was running or had just been acknowledged when a server was killed. There are few
-	// such jobs per kill, because the worker has four slots.
+	// such jobs per kill, because the worker has only four slots.
 	if twice > 40 {
 		f.t.Errorf("%d of %d jobs were run more than once", twice, len(f.wanted))
 	}

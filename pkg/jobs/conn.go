@@ -21,11 +21,11 @@ type InProcess interface {
 	Token() string // token required by the server; "" if none
 }
 
-// ConnectOptions hold the NATS servers' address and the client's credentials. Either InProcess or URL must be set.
+// ConnectOptions holds the NATS servers' addresses and the client's credentials. Either InProcess or URL must be set.
 type ConnectOptions struct {
 	InProcess InProcess // takes precedence over URL
 	// URL holds one or more comma-separated addresses: "nats://host:4222", or "tls://host:4222" to require TLS. They
-	// may include user and password. Other servers in the same cluster are discovered.
+	// may include a user and password. Other servers in the same cluster are discovered.
 	URL       string
 	Token     string // for the servers at URL, if they require one
 	CredsFile string // path to a NATS credentials file (JWT and seed), if the servers require one
@@ -33,8 +33,8 @@ type ConnectOptions struct {
 	CertFile  string // path to a PEM file with the client certificate, if the servers require one; needs KeyFile
 	KeyFile   string
 	Name      string // shown in server monitoring; default "sluice"
-	// StartTimeout is how long Connect keeps trying to reach a server, since servers may start after their clients.
-	// Default 1 min.
+	// StartTimeout is how long Connect keeps trying to reach a server. It's needed because servers may start after
+	// their clients. Default 1 min.
 	StartTimeout time.Duration
 	// RequestTimeout is the timeout for requests whose context has no deadline. Default 10 s.
 	RequestTimeout time.Duration
@@ -72,14 +72,14 @@ const (
 	jetStreamStartTime = 2 * time.Second
 )
 
-// reconnectBackoff is the pause between two rounds of reconnecting; in each round, the client tries all servers. The
-// jitter keeps the whole fleet from reconnecting at once.
+// reconnectBackoff is the pause between two rounds of reconnecting; in each round, the client tries all servers. Jitter
+// keeps the whole fleet from reconnecting at once.
 var reconnectBackoff = backoff{min: 200 * time.Millisecond, max: 4 * time.Second}
 
 // Connect connects to a server, retrying until StartTimeout has passed or ctx is done. It fails immediately with
-// ErrRefused if retrying can't help: the servers reject the credentials or the TLS settings, are too old, or have no
-// JetStream. Every error names the servers, without secrets, and says what to do. Once connected, the client reconnects
-// by itself after every loss of connection and never gives up.
+// ErrRefused if retrying can't help: the servers reject the credentials or the TLS settings, are too old, or don't have
+// JetStream enabled. Every error names the servers, without secrets, and says what to do. Once connected, the client
+// reconnects by itself whenever the connection is lost and never gives up.
 func Connect(ctx context.Context, o ConnectOptions) (*Conn, error) {
 	o = o.withDefaults()
 	c := &Conn{closed: make(chan struct{}), log: o.Log}
@@ -122,7 +122,7 @@ func (c *Conn) openJetStream(ctx context.Context, o ConnectOptions) (err error) 
 	if version := c.nc.ConnectedServerVersion(); !isSupportedVersion(version) {
 		return fmt.Errorf("%w: NATS at %s has version %s, but version %s or later is required: upgrade it", ErrRefused, addresses(o.URL), version, minVersion)
 	}
-	// A freshly started cluster answers as if JetStream were disabled until it has elected a leader.
+	// Until a freshly started cluster has elected a leader, it responds as if JetStream were disabled.
 	began := time.Now()
 	err = quorum.Retry(ctx, o.StartTimeout, func(ctx context.Context) error {
 		_, err := c.js.AccountInfo(ctx)
@@ -177,7 +177,7 @@ func (c *Conn) options(o ConnectOptions) ([]nats.Option, error) {
 // JetStream returns the JetStream client, for package originals.
 func (c *Conn) JetStream() jetstream.JetStream { return c.js }
 
-// Ready returns nil if a server answers and JetStream is enabled.
+// Ready returns nil if a server responds and JetStream is enabled.
 func (c *Conn) Ready(ctx context.Context) error {
 	if _, err := c.js.AccountInfo(ctx); err != nil {
 		return fmt.Errorf("reading the JetStream account: %w", err)

@@ -22,10 +22,10 @@ const (
 	MaxBatch = 64
 
 	// catalogAckWait is how long the server waits for an acknowledgement before it redelivers an event, for example
-	// because the process was killed. Later events wait until then. Applying events takes milliseconds; if it ever
-	// takes longer, a second delivery is harmless.
+	// because the process was killed. Later events have to wait until then. Applying events takes milliseconds; if it
+	// ever takes longer, a second delivery is harmless.
 	catalogAckWait = 5 * time.Second
-	// catalogPin is how long a process stays the only consumer after its last request.
+	// catalogPin is how long a process remains the only consumer after its last request.
 	catalogPin      = 5 * time.Second
 	catalogGroup    = "applier"
 	catalogRetryMin = 200 * time.Millisecond
@@ -34,19 +34,19 @@ const (
 	// events. control.Rescuer later finds the datasource still waiting for it.
 	catalogPanics = 5
 	// batchWait is the maximum time to wait for a batch's other events after the first one. They should arrive at once:
-	// the server has reported their number along with the first event, so it already has them.
+	// along with the first event, the server reported how many others it already has.
 	batchWait = 250 * time.Millisecond
 )
 
 // ConsumeBatches passes all events to the handler in stream order, in batches of at most `limit` events (1 to
 // MaxBatch), and returns nil once ctx is done. It acknowledges events once the handler has returned nil.
 //
-// If the handler fails, ConsumeBatches passes it the events one by one and retries each after a growing delay until it
-// succeeds. Later events wait, so the handler must fail only for temporary reasons. Messages that are not events are
-// logged and skipped, and so are events that make the handler panic catalogPanics times.
+// If the handler fails, ConsumeBatches passes it the events one by one and retries each with backoff until it succeeds.
+// Later events wait, so the handler must fail only for temporary reasons. Messages that are not events are logged and
+// skipped, and so are events that make the handler panic catalogPanics times.
 //
-// Any number of processes may call ConsumeBatches, but only one of them receives the events. If it stops responding,
-// another takes over, but gets no new event until the earlier ones are settled.
+// Any number of processes may call ConsumeBatches, but only one of them receives the events. If that process stops
+// responding, another takes over, but it gets no new events until the earlier ones are settled.
 //
 // ConsumeBatches returns an error only if it cannot start.
 func (b *Broker) ConsumeBatches(ctx context.Context, limit int, handler func(ctx context.Context, evs []domain.Event) error) error {
@@ -96,11 +96,11 @@ type reader struct {
 	limit   int
 	retry   backoff
 
-	// next is the number (consumer sequence) that the next delivery will have if all earlier deliveries are settled; 0
-	// means unknown. If a batch's deliveries have consecutive numbers beginning with next, no other process holds an
-	// unsettled event.
+	// next is the number (consumer sequence) that the next delivery will have if all earlier deliveries are settled.
+	// Zero means unknown. If the numbers of a batch's deliveries are consecutive and begin with next, no other process
+	// holds an unsettled event.
 	next uint64
-	// pinned says whether the server has ever made this process the only consumer.
+	// pinned reports whether the server has ever made this process the only consumer.
 	pinned bool
 }
 
@@ -192,8 +192,8 @@ func (r *reader) fetch(ctx context.Context, consumer jetstream.Consumer) ([]rece
 	}
 	more := min(int(min(batch[0].meta.NumPending, MaxBatch)), r.limit-1)
 	if r.next == 0 {
-		// Redelivered events don't count as pending, so there is no telling how many there are. Request as many events
-		// as possible, because hasAllPending accepts a batch only if it contains all unsettled events.
+		// Redelivered events don't count as pending, so their number isn't known. Request as many events as possible,
+		// because hasAllPending accepts a batch only if it contains all unsettled events.
 		more = MaxBatch - 1
 	}
 	if more > 0 && ctx.Err() == nil {

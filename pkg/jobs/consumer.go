@@ -12,8 +12,8 @@ import (
 	"github.com/sluice/sluice/pkg/jobs/quorum"
 )
 
-// ensureConsumer creates a durable consumer or updates its configuration. A new consumer starts at the last checkpoint,
-// because otherwise the whole stream would be redelivered, which in JOBS includes finished jobs.
+// ensureConsumer creates a durable consumer or updates its configuration. A new consumer starts at the last checkpoint.
+// Otherwise the whole stream would be redelivered, including, in JOBS, the finished jobs.
 func (b *Broker) ensureConsumer(ctx context.Context, stream string, cfg jetstream.ConsumerConfig) (consumer jetstream.Consumer, err error) {
 	err = b.retry(ctx, func(ctx context.Context) error {
 		consumer, err = b.tryConsumer(ctx, stream, cfg)
@@ -61,8 +61,8 @@ var errAhead = errors.New("the consumer's position was beyond the last message")
 
 // discardAhead deletes a consumer positioned beyond its stream's last message, then fails with errAhead. Such a
 // consumer would skip all messages up to that position. Either its file is damaged or the stream has lost its last
-// messages. In a cluster, discardAhead does nothing: the servers agree on positions, but a lagging one may report an
-// old last message.
+// messages. In a cluster, discardAhead does nothing: the servers agree on positions, but a lagging server may report an
+// outdated last message.
 func (b *Broker) discardAhead(ctx context.Context, stream string, c *jetstream.ConsumerInfo) error {
 	if c.Cluster != nil && len(c.Cluster.Replicas) > 0 {
 		return nil
@@ -102,7 +102,7 @@ func (b *Broker) start(ctx context.Context, stream, consumer string) (jetstream.
 	return jetstream.DeliverByStartSequencePolicy, last.Floor + 1, nil
 }
 
-// checkpoint records a consumer's progress: all messages up to Floor are acknowledged.
+// checkpoint records a consumer's progress: all messages up to and including Floor are acknowledged.
 type checkpoint struct {
 	Floor  uint64    `json:"floor"`
 	Stream time.Time `json:"stream"` // when the stream was created, to recognise a later one with the same name

@@ -14,7 +14,7 @@ import (
 	"github.com/sluice/sluice/pkg/jobs/natsd"
 )
 
-// everyDamage reports whether to damage about forty bytes in every file, instead of three bytes in one file of each
+// everyDamage reports whether to damage about forty bytes in every file instead of three bytes in one file of each
 // kind.
 func everyDamage() bool { return os.Getenv("TEST_DAMAGE") != "" }
 
@@ -53,7 +53,7 @@ var (
 )
 
 // serverFiles lists the server's non-empty files: all of them if everyDamage is set, and otherwise one of each kind. If
-// files of the same kind belong to several streams, it prefers the jobs stream's.
+// several streams have a file of the same kind, it prefers the one that belongs to the jobs stream.
 func serverFiles(t *testing.T, dir string) (files []string) {
 	t.Helper()
 	err := filepath.WalkDir(dir, func(path string, e os.DirEntry, err error) error {
@@ -88,7 +88,8 @@ func serverFiles(t *testing.T, dir string) (files []string) {
 }
 
 // TestADamagedServerFile flips bits in a server's files. The server must still start, and new jobs must be handled and
-// their events applied. Earlier unfinished jobs must be handled, or recognised as lost so that they are issued again.
+// their events applied. Earlier unfinished jobs must either be handled or be recognised as lost, so that they are
+// issued again.
 func TestADamagedServerFile(t *testing.T) {
 	t.Parallel()
 	dir, unfinished := stockedServer(t)
@@ -118,7 +119,7 @@ func TestADamagedServerFile(t *testing.T) {
 	}
 }
 
-// worksOn starts a server on the directory and checks that jobs are handled.
+// worksOn starts a server in the directory and checks that jobs are handled.
 func worksOn(t *testing.T, dir string, unfinished []domain.Job) {
 	t.Helper()
 	b := openBroker(t, connect(t, startServer(t, natsd.Options{Dir: dir, NoSync: true})), Options{})

@@ -67,8 +67,8 @@ func (w *worker) deliver(msg jetstream.Msg) {
 }
 
 // settle calls `step`, which records what happens to a job, for example by acknowledging it. `step` gets up to
-// SettleTimeout, even during a shutdown. If it fails, the job is redelivered. If it returns a result, settle passes the
-// result to the observer.
+// SettleTimeout, even during a shutdown. If it fails, the job is redelivered. If it returns a result, settle passes
+// that to the observer.
 func (d *delivery) settle(step func(context.Context) (Result, error)) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(d.stopping), d.opts.SettleTimeout)
 	defer cancel()
@@ -86,8 +86,8 @@ func (d *delivery) settle(step func(context.Context) (Result, error)) {
 	})
 }
 
-// persist retries a write until it succeeds, a retry would be pointless, or ctx is done, so that a few seconds without
-// a leader don't cost an hour of work.
+// persist retries a write until it succeeds, retrying becomes pointless, or ctx is done. That way, a few seconds
+// without a leader don't waste an hour of work.
 func persist(ctx context.Context, write func() error) error {
 	pause := backoff{min: 50 * time.Millisecond, max: 2 * time.Second}
 	for n := 1; ; n++ {
@@ -127,9 +127,9 @@ func (d *delivery) count(ctx context.Context, f func(*attemptCounts)) error {
 
 // begin counts the run about to start, or abandons a job that has failed or crashed its worker too often. If `run` is
 // false, the job must not be run now, and `result` says what was done with it. The count is stored before the run, so
-// that it includes a run that kills its worker.
+// that it includes runs that kill their worker.
 func (d *delivery) begin(ctx context.Context) (result Result, run bool, err error) {
-	// Most jobs are on their first delivery. Then there are no counts to read, so try to write the first ones at once.
+	// Most jobs are on their first delivery and have no counts to read, so try to write the first ones at once.
 	err = persist(ctx, func() error {
 		d.counts, err = d.broker.attempts.store(ctx, d.job.Generation, attemptCounts{Starts: 1, Started: d.broker.now()})
 		return err
@@ -170,7 +170,7 @@ func (d *delivery) begin(ctx context.Context) (result Result, run bool, err erro
 
 // crashDelay returns how long to wait before rerunning a job whose worker died. The first crash may be a coincidence
 // and causes no delay; after that, the delay doubles with each crash. A job that crashes its workers thus runs less and
-// less often, while one that just happened to be running during several crashes isn't abandoned right away.
+// less often, while a job that just happened to be running during several crashes isn't abandoned right away.
 func (d *delivery) crashDelay() time.Duration {
 	n := d.counts.crashes()
 	if n < 2 {
@@ -221,7 +221,7 @@ func (d *delivery) work() error {
 	}
 }
 
-// call runs the handler and turns a panic into an error.
+// call runs the handler, turning a panic into an error.
 func (d *delivery) call(ctx context.Context) (err error) {
 	defer func() {
 		if v := recover(); v != nil {
@@ -232,7 +232,7 @@ func (d *delivery) call(ctx context.Context) (err error) {
 	return d.handler(ctx, d.job)
 }
 
-// end stores a run's outcome. The user-visible event is stored before the job is acknowledged.
+// end stores a run's outcome. It stores the event that users see before acknowledging the job.
 func (d *delivery) end(ctx context.Context, runErr error) (Result, error) {
 	if runErr == nil {
 		return d.finish(ctx, Done, nil)
@@ -246,7 +246,7 @@ func (d *delivery) end(ctx context.Context, runErr error) (Result, error) {
 	}
 	if isPermanent {
 		if err := d.report(ctx, messageFor(runErr), stageOf(runErr)); err != nil {
-			// Without the event, users don't know the outcome, so count the run as returned to the stream, not as
+			// Without the event, users don't know the outcome, so count the run as returned to the stream instead of
 			// finished.
 			return Unsettled, errors.Join(runErr, err, d.count(ctx, func(t *attemptCounts) { t.HandBacks++ }))
 		}
@@ -271,7 +271,7 @@ func (d *delivery) end(ctx context.Context, runErr error) (Result, error) {
 // stopped reports whether the handler's context was cancelled because the worker is stopping.
 func (d *delivery) stopped() bool { return errors.Is(context.Cause(d.run), errStopping) }
 
-// nak requests redelivery after a delay. The consumer must have no BackOff list, because the server would add that
+// nak requests redelivery after a delay. The consumer must not have a BackOff list, because the server would add that
 // list's delay.
 func (d *delivery) nak(ctx context.Context, runErr error) (Result, error) {
 	delay := d.retry.delay(d.counts.Failures)
@@ -336,8 +336,8 @@ func (d *delivery) handBack(ctx context.Context, runErr error) (Result, error) {
 func (d *delivery) finish(ctx context.Context, r Result, runErr error) (Result, error) {
 	if err := persist(ctx, func() error { return d.broker.retry(ctx, d.acknowledge) }); err != nil {
 		// If the acknowledgement is lost, the job is redelivered after AckWait, and the next attempt finds its work
-		// done. If the job's stream is gone, it isn't redelivered, which does no harm: the event has already told the
-		// catalog.
+		// already done. If the job's stream is gone, it isn't redelivered, which does no harm because the catalog
+		// already knows from the event.
 		return Unsettled, errors.Join(runErr, fmt.Errorf("acknowledging: %w", err))
 	}
 	if d.counts.Starts > 0 {

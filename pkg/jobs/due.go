@@ -28,9 +28,9 @@ const (
 )
 
 // Due calls the handler for each datasource that becomes due, one at a time, and returns nil once ctx is done. If the
-// handler fails or panics, it is called again after a growing delay, unless the datasource becomes due again first. Any
-// number of processes may call Due and share the work. Due survives the loss of the stream and continues once it has
-// been recreated.
+// handler fails or panics, it is called again with backoff, unless the datasource becomes due again first. Any number
+// of processes may call Due and share the work. Due survives the loss of the stream and continues once it has been
+// recreated.
 func (b *Broker) Due(ctx context.Context, handler DueHandler) error {
 	d := &dueReader{broker: b, handler: handler, retry: backoff{min: dueRetryMin, max: dueRetryMax}}
 	pause := backoff{min: 100 * time.Millisecond, max: 10 * time.Second}
@@ -111,7 +111,7 @@ func (d *dueReader) deliver(ctx context.Context, msg jetstream.Msg) error {
 	return msg.Ack()
 }
 
-// call runs the handler and turns a panic into an error.
+// call runs the handler, turning a panic into an error.
 func (d *dueReader) call(ctx context.Context, datastoreID, datasourceID string, at time.Time) (err error) {
 	ctx, cancel := context.WithTimeout(ctx, dueTimeout)
 	defer cancel()

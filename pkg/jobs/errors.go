@@ -27,7 +27,7 @@ var (
 	// ErrForeign means that the NATS servers hold another catalog's jobs.
 	ErrForeign = errors.New("jobs: these NATS servers hold the jobs of another catalog")
 
-	// ErrUnavailable means that NATS did not answer, or that too few of its servers are up. It is temporary.
+	// ErrUnavailable means that NATS did not respond, or that too few of its servers are up. It is temporary.
 	ErrUnavailable = quorum.ErrUnavailable
 	// ErrStreamLost means that a stream was deleted or lost. Broker.Repair recreates it.
 	ErrStreamLost = quorum.ErrStreamLost
@@ -49,7 +49,7 @@ func IsPermanent(err error) bool {
 }
 
 // RetryAfter marks a temporary error that lasts at least d, such as a rate limit with a stated delay. The job waits for
-// d or its usual growing delay, whichever is longer. RetryAfter returns nil if err is nil.
+// d or for its usual backoff, whichever is longer. RetryAfter returns nil if err is nil.
 func RetryAfter(d time.Duration, err error) error {
 	if err == nil {
 		return nil
@@ -107,7 +107,7 @@ type snoozeError struct {
 func (e *snoozeError) Error() string { return e.err.Error() }
 func (e *snoozeError) Unwrap() error { return e.err }
 
-// panicError is a recovered handler panic. The stack is logged on recovery and not shown to users.
+// panicError is a recovered handler panic. The stack is logged on recovery but not shown to users.
 type panicError struct{ value any }
 
 func (e *panicError) Error() string {
@@ -117,8 +117,8 @@ func (e *panicError) Error() string {
 // Maximum length of the error text in an error event or dead letter, in bytes.
 const maxMessageText = 2000
 
-// messageFor returns the text to show to users. If there is a domain.Error in err's chain, this is the first one's
-// message. Otherwise it is the text of err itself.
+// messageFor returns the error message to show to users. If err's chain contains a domain.Error, it is that error's
+// message (the first one's if there are several). Otherwise it is err's own message.
 func messageFor(err error) string {
 	text := err.Error()
 	if e, ok := errors.AsType[*domain.Error](err); ok {

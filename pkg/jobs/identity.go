@@ -40,9 +40,9 @@ func checkFormat(meta map[string]string) error {
 // job log, so they must all get the same id.
 func (b *Broker) Installation() string { return b.installation }
 
-// identify checks which catalog owns the jobs on the servers and fails with ErrForeign if it is another one. Exception:
-// a catalog that has never published a job takes over the streams if no process serves the other catalog, which is then
-// assumed to be lost.
+// identify checks which catalog owns the jobs on the servers and fails with ErrForeign if it is another one. There is
+// one exception: if no process is serving the other catalog, it is assumed to be lost, and a catalog that has never
+// published a job takes over the streams.
 func (b *Broker) identify(ctx context.Context, o Options) error {
 	var meta map[string]string
 	err := b.retry(ctx, func(ctx context.Context) error {
@@ -87,12 +87,12 @@ func (b *Broker) identify(ctx context.Context, o Options) error {
 
 const (
 	// subjectServed is the subject for asking which catalog is being served. Each process that applies a catalog's
-	// events answers with that catalog's id.
+	// events responds with that catalog's id.
 	subjectServed = "sluice.catalog.served"
 	servedTimeout = 2 * time.Second
 )
 
-// answerServed answers requests on subjectServed until `stop` is called.
+// answerServed responds to requests on subjectServed until `stop` is called.
 func (b *Broker) answerServed() (stop func(), err error) {
 	sub, err := b.conn.nc.Subscribe(subjectServed, func(m *nats.Msg) {
 		if err := m.Respond([]byte(b.catalog)); err != nil {
@@ -105,8 +105,8 @@ func (b *Broker) answerServed() (stop func(), err error) {
 	return func() { _ = sub.Unsubscribe() }, nil // fails only if the connection is closed
 }
 
-// isServed reports whether an api process is running. It first asks on subjectServed, which all but older versions
-// answer. If there is no answer, it checks whether a process is waiting for events. That also detects older versions,
+// isServed reports whether an api process is running. It first asks on subjectServed, which only older versions don't
+// answer. If there is no answer, it checks whether a process is waiting for events. That detects older versions too,
 // but not reliably: a process that is busy applying events isn't waiting for more.
 func (b *Broker) isServed(ctx context.Context) (bool, error) {
 	asking, cancel := context.WithTimeout(ctx, servedTimeout)
@@ -138,7 +138,7 @@ func (b *Broker) isServed(ctx context.Context) (bool, error) {
 	return waiting, nil
 }
 
-// configOf returns a stream's configuration with its owner's id.
+// configOf returns a stream's configuration with the owner's id added.
 func (b *Broker) configOf(stream string, first uint64) jetstream.StreamConfig {
 	cfg := b.opts.config(stream, first)
 	if stream == StreamJobs {

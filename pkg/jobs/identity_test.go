@@ -61,8 +61,8 @@ func TestServersThatHoldTheJobsOfAnotherCatalogAreLeftAlone(t *testing.T) {
 		t.Errorf("the log was moved on for a stranger: %+v, %v", last.CachedInfo().State, err)
 	}
 
-	// While an event is being applied, no request for the next one is pending. Applying can take long if the catalog's
-	// database is down.
+	// While an event is being applied, no request for the next one is pending. Applying it can take a long time if the
+	// catalog's database is down.
 	applying, applied := make(chan struct{}), make(chan struct{})
 	stop := consume(t, b, func(ctx context.Context, _ domain.Event) error {
 		close(applying)

@@ -20,8 +20,8 @@ import (
 	"github.com/sluice/sluice/pkg/jobs/natsd"
 )
 
-// The tests in this file run the test binary again as a child process and kill it. The child runs server and worker in
-// one process, as small installations do.
+// The tests in this file run the test binary again as a child process and kill it. The child runs the server and the
+// worker in one process, as small installations do.
 const (
 	envChild = "SLUICE_TEST_JOBS_CHILD" // the store's directory
 	envRole  = "SLUICE_TEST_JOBS_ROLE"  // the child's task

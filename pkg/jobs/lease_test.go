@@ -49,7 +49,7 @@ func TestAJobWhoseLeaseWasLostIsNotRunTwiceByItsWorker(t *testing.T) {
 	})
 	gen := publish(t, b, newJob(domain.JobIngest))
 	receive(t, begun, "the run")
-	// To the server, an expired lease and a refused delivery look the same.
+	// The server can't tell an expired lease from a refused delivery.
 	ack := fmt.Sprintf("$JS.ACK.%s.%s.1.%d.1.0.0", StreamJobs, ConsumerOf(domain.LaneIngest), gen)
 	if err := b.conn.nc.Publish(ack, []byte("-NAK")); err != nil {
 		t.Fatal(err)
@@ -234,7 +234,7 @@ func TestWorkersThatDieAreCounted(t *testing.T) {
 	gen := publish(t, b, job)
 	o := WorkerOptions{Concurrency: 1, AckWait: 100 * time.Millisecond, StopWait: time.Millisecond, MaxCrashes: 2}
 	for range 2 {
-		// This worker has its own connection, which is cut during the run, so that nothing more from the worker reaches
+		// This worker has its own connection. It is cut during the run, so that nothing more from the worker reaches
 		// the server.
 		conn, err := Connect(testContext(t), ConnectOptions{InProcess: srv, Log: quiet})
 		if err != nil {

@@ -36,8 +36,9 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m)
 }
 
-// runManyAtOnce raises the number of tests that run at once, because most tests wait for elections and redelivery, not
-// for the CPU. It changes nothing if -parallel is set, or with -short, which the race detector's runs use.
+// runManyAtOnce raises the number of tests that run in parallel, because most tests wait for elections and redelivery
+// rather than the CPU. It has no effect if -parallel is set, or with -short, which is set for runs with the race
+// detector.
 func runManyAtOnce() error {
 	const parallel = "test.parallel"
 	set := testing.Short()
@@ -48,7 +49,7 @@ func runManyAtOnce() error {
 	return flag.Set(parallel, strconv.Itoa(3*runtime.GOMAXPROCS(0)))
 }
 
-// testTimeout limits every wait in a test. Successful tests never wait that long.
+// testTimeout limits every wait in a test. Tests that pass never wait that long.
 const testTimeout = 20 * time.Second
 
 var quiet = slog.New(slog.NewTextHandler(io.Discard, nil))

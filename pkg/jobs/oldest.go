@@ -12,7 +12,7 @@ import (
 	"github.com/sluice/sluice/pkg/jobs/quorum"
 )
 
-// Oldest returns when a lane's oldest undelivered job was published, or the zero time if there is none.
+// Oldest returns the time when a lane's oldest undelivered job was published, or the zero time if there is no such job.
 func (b *Broker) Oldest(ctx context.Context, lane domain.Lane) (time.Time, error) {
 	if !validLane(lane) {
 		return time.Time{}, fmt.Errorf("%w: lane %q", ErrInvalid, lane)

@@ -66,7 +66,7 @@ func TestWithoutAMajorityEverythingWaits(t *testing.T) {
 	f.settle(2 * election)
 }
 
-// TestReplicas runs all checks that can share a cluster without disturbing each other.
+// TestReplicas runs all checks that can share a cluster without interfering with each other.
 func TestReplicas(t *testing.T) {
 	t.Parallel()
 	c := natstest.Start(t, 3)

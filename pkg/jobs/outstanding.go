@@ -12,7 +12,7 @@ import (
 
 // Outstanding reports whether a job is running or may still be delivered, i.e. its message is in JOBS and may be
 // unacknowledged. This isn't exact: the server only reports the position up to which all jobs are acknowledged, so
-// acknowledged jobs after it count too.
+// acknowledged jobs after that position are included too.
 func (b *Broker) Outstanding(ctx context.Context, job domain.Job) (bool, error) {
 	if err := checkJob(job); err != nil {
 		return false, err

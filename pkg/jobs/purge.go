@@ -12,8 +12,8 @@ import (
 
 // PurgeDatasource removes a datasource's jobs with generations lower than `below`. If `below` is domain.AllGenerations,
 // it removes the datasource's schedule and all of its jobs, events and dead letters. For ids that may be reused, such
-// as page ids, pass the first generation to keep instead. A running job continues, and a sweep removes what it writes.
-// PurgeDatasource returns nil if there is nothing to remove.
+// as page ids, pass the first generation to keep instead. If a job is running, it continues, and a sweep removes what
+// it writes. PurgeDatasource returns nil if there is nothing to remove.
 func (b *Broker) PurgeDatasource(ctx context.Context, datastoreID, datasourceID string, below uint64) error {
 	if err := checkIDs(datastoreID, datasourceID); err != nil {
 		return err
@@ -24,8 +24,8 @@ func (b *Broker) PurgeDatasource(ctx context.Context, datastoreID, datasourceID 
 	return b.purgeBelow(ctx, allLanesFilter(datastoreID, datasourceID), below)
 }
 
-// PurgeCrawls removes a datasource's cancelled crawl jobs with generations lower than `below`. A running job continues.
-// Jobs of other kinds stay, because the last of them records which content was indexed.
+// PurgeCrawls removes a datasource's cancelled crawl jobs with generations lower than `below`. If a job is running, it
+// continues. Jobs of other kinds stay, because the last one of them records which content was indexed.
 func (b *Broker) PurgeCrawls(ctx context.Context, datastoreID, datasourceID string, below uint64) error {
 	if err := checkIDs(datastoreID, datasourceID); err != nil {
 		return err

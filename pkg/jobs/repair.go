@@ -14,8 +14,8 @@ import (
 // Repaired is the result of Repair.
 type Repaired struct {
 	Streams []string // missing streams that were recreated empty
-	// JobsReset says whether JOBS was recreated, or emptied because it was older than the catalog. If so, it lacks the
-	// catalog's unfinished jobs, which must be published again.
+	// JobsReset reports whether JOBS was recreated, or emptied because it was older than the catalog. If so, it lacks
+	// the catalog's unfinished jobs, which must be published again.
 	JobsReset bool
 	// FirstGeneration is the first generation in JOBS after a reset, or 0 if there was no reset.
 	FirstGeneration uint64
@@ -33,16 +33,17 @@ func (r Repaired) Lines() []string {
 	return lines
 }
 
-// generationGap is how many generations JOBS skips above the highest known one when it starts again. Jobs published
-// just before the loss may have had generations that the catalog never saw but that occur in index rows.
+// generationGap is how far above the highest known generation JOBS starts after a reset. Jobs published just before the
+// loss may have had generations that the catalog never saw but that occur in index rows.
 const generationGap = 1 << 20
 
 // Repair recreates streams that were deleted or lost with their disk, while other processes keep running. JOBS then
-// starts above the highest generation the catalog knows. The messages are lost, so the catalog's owner has to publish
-// its unfinished jobs again; finished ones aren't needed. Workers and event readers find the new streams by themselves.
+// starts above the highest generation known to the catalog. The messages are lost, so the catalog's owner has to
+// publish its unfinished jobs again; finished ones aren't needed. Workers and event readers find the new streams by
+// themselves.
 //
-// Processes that own the catalog call Repair every few seconds, and any number of them may do so at the same time. If
-// all streams exist, Repair changes nothing.
+// Processes that own the catalog call Repair every few seconds; any number of them may do so at the same time. If all
+// streams exist, Repair changes nothing.
 func (b *Broker) Repair(ctx context.Context, highestGeneration uint64) (Repaired, error) {
 	var missing []string
 	for _, name := range allStreams {
@@ -85,14 +86,15 @@ func (b *Broker) ensure(ctx context.Context, highest uint64, names []string) (Re
 	if err != nil {
 		return r, err
 	}
-	// An unused JOBS counts as reset, too, since it may just have been created by a request whose response was lost.
+	// An unused JOBS stream also counts as reset, because it may just have been created by a request whose response was
+	// lost.
 	if older || unused && slices.Contains(names, StreamJobs) {
 		r.JobsReset, r.FirstGeneration = true, firstGeneration(highest)
 	}
 	return r, nil
 }
 
-// firstGeneration returns the first sequence of a new JOBS stream.
+// firstGeneration returns the first sequence for a new JOBS stream.
 func firstGeneration(highest uint64) uint64 {
 	if highest == 0 {
 		return 1

@@ -32,7 +32,7 @@ const (
 
 // SetSchedule sets a datasource's refresh schedule, replacing the previous one. The zero Refresh removes it. Setting a
 // schedule restarts its interval, even if the interval is unchanged. If several due times pass while the servers are
-// down, the datasource becomes due once, soon after they are back. Datasources given equal intervals at the same time
+// down, the datasource becomes due once, soon after they are back. Datasources given the same interval at the same time
 // also become due together; the dispatcher's window admits their jobs gradually.
 //
 // SetSchedule fails with ErrInvalid or ErrNoSchedules, or for the same reasons as Publish.
@@ -67,8 +67,7 @@ func (b *Broker) setSchedule(ctx context.Context, datastoreID, datasourceID, pat
 	return nil
 }
 
-// RemoveSchedule removes a datasource's schedule and any unread message that a refresh is due. It returns nil if there
-// is no schedule.
+// RemoveSchedule removes a datasource's schedule and any unread due message. It returns nil if there is no schedule.
 func (b *Broker) RemoveSchedule(ctx context.Context, datastoreID, datasourceID string) error {
 	if err := checkIDs(datastoreID, datasourceID); err != nil {
 		return err

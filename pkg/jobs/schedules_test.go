@@ -108,7 +108,7 @@ func TestAScheduledDatasourceBecomesDueRepeatedly(t *testing.T) {
 	if _, err := b.leader(StreamSchedules).Last(testContext(t), ">"); !errors.Is(err, jetstream.ErrMsgNotFound) {
 		t.Errorf("something is still due: %v", err)
 	}
-	// By the time another schedule has become due twice, the removed one would have been due too.
+	// By the time another schedule has become due twice, the removed one would have become due as well.
 	for len(reported) > 0 {
 		<-reported
 	}
@@ -346,7 +346,7 @@ func TestServersWithoutSchedulesAreNamed(t *testing.T) {
 	t.Parallel()
 	b := newBroker(t)
 	ctx := testContext(t)
-	// Create the stream as an older server that doesn't know the setting would store it.
+	// Create the stream as an older server that doesn't know the setting would.
 	if err := b.js.DeleteStream(ctx, StreamSchedules); err != nil {
 		t.Fatal(err)
 	}

@@ -14,9 +14,9 @@ import (
 // How often to ask the servers for the time.
 const clockEvery = 30 * time.Second
 
-// serverClock is the NATS servers' clock, accurate to the duration of a request. Processes on several machines use it
-// for times they must agree on, since their own clocks may differ by any amount. Between requests, it advances with
-// this process's monotonic clock.
+// serverClock is the NATS servers' clock, accurate to within the duration of a request. Processes on several machines
+// use it for times they must agree on, since their own clocks may differ by any amount. Between requests, it advances
+// with this process's monotonic clock.
 type serverClock struct {
 	js           jetstream.JetStream
 	stream       string // the time comes from its leader
@@ -29,8 +29,8 @@ type serverClock struct {
 	at     time.Time // local time of that answer
 }
 
-// now returns the servers' time. If their last answer is old, it asks them again. It fails only if they have never
-// answered.
+// now returns the servers' time. If their last response is old, it asks them again. It fails only if they have never
+// responded.
 func (c *serverClock) now(ctx context.Context) (time.Time, error) {
 	if now, age, known := c.estimate(); known && (age < clockEvery || !c.asking.TryLock()) {
 		return now, nil // another goroutine is asking
@@ -53,8 +53,8 @@ func (c *serverClock) now(ctx context.Context) (time.Time, error) {
 	return now, nil
 }
 
-// estimate derives the time from the last answer and returns it with that answer's age. `known` is false before the
-// first answer.
+// estimate derives the time from the last response and returns it along with that response's age. `known` is false
+// before the first response.
 func (c *serverClock) estimate() (now time.Time, age time.Duration, known bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

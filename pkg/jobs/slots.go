@@ -20,15 +20,15 @@ import (
 var ErrSlotsClosed = errors.New("jobs: the process is stopping; no new requests to hosts are allowed")
 
 const (
-	// hostIdle is how long a host must go unused before this process forgets its state.
+	// hostIdle is how long a host must be unused before this process forgets its state.
 	hostIdle = time.Minute
 	// slotsCloseTimeout is how long Close waits for slots to be released. Any remaining slots become free when their
 	// leases expire.
 	slotsCloseTimeout = 2 * time.Second
 )
 
-// HostSlots limits requests to a host across all crawlers, so that the whole fleet together keeps to the host's pace. A
-// slot is the permission for one request.
+// HostSlots limits requests to a host across all crawlers, so that the fleet as a whole keeps to the host's pace. A
+// slot is permission for one request.
 //
 // Each host's state is an entry in a small in-memory stream, updated by compare-and-set. This process combines its
 // requests for a host into one write at a time. All times come from the servers' clocks, which must agree; the
@@ -53,11 +53,11 @@ type HostSlots struct {
 	swept  time.Time // last removal of idle hosts
 }
 
-// slotClock is the clock that all crawlers share.
+// slotClock is a clock shared by all crawlers.
 type slotClock interface {
 	// now returns the exact time.
 	now(ctx context.Context) (time.Time, error)
-	// estimate returns the time without asking the servers. It is unknown before the first call to now.
+	// estimate returns the time without asking the servers. The time is unknown before the first call to now.
 	estimate() (now time.Time, age time.Duration, known bool)
 }
 
@@ -103,14 +103,14 @@ func (b *Broker) HostSlots(o HostSlotsOptions) *HostSlots {
 	return t
 }
 
-// Reserve reserves the host's next slot if it starts within maxWait. It waits for the servers' answer, not for the slot
-// to start. If the slot is refused, the result says when to ask again. If the pace has no limits and the host's state
-// was read within the last second, Reserve doesn't ask the servers.
+// Reserve reserves the host's next slot if it starts within maxWait. It waits for the servers' response, not for the
+// slot to start. If the slot is refused, the result says when to ask again. If the pace has no limits and the host's
+// state was read within the last second, Reserve doesn't ask the servers.
 //
 // A granted slot's Release function doesn't block and may be called after ctx is done. Other crawlers may see the slot
 // as taken for a moment longer.
 //
-// Reserve fails with ErrUnavailable if NATS doesn't answer within Options.RetryTimeout or before ctx is done. The
+// Reserve fails with ErrUnavailable if NATS doesn't respond within Options.RetryTimeout or before ctx is done. The
 // caller must then not contact the host. ErrStreamLost is temporary as well; ErrSlotsClosed is not.
 func (t *HostSlots) Reserve(ctx context.Context, host string, pace domain.Pace, maxWait time.Duration) (domain.HostSlot, error) {
 	host = strings.ToLower(host)

@@ -29,7 +29,7 @@ func openSlots(t testing.TB, b *Broker) *HostSlots {
 	return slots
 }
 
-// slotsOf returns the HostSlots of n crawlers that share a server, each with its own connection.
+// slotsOf returns the HostSlots of n crawlers. They share a server, but each has its own connection.
 func slotsOf(t testing.TB, n int) []*HostSlots {
 	t.Helper()
 	srv := startServer(t, natsd.Options{NoSync: true})
@@ -147,7 +147,7 @@ func (p promptSlots) Reserve(ctx context.Context, host string, pace domain.Pace,
 		slot.Release = func() {
 			release()
 			// Requests are processed in order. This one releases a nonexistent slot; once it is answered, the previous
-			// release is done, too.
+			// release has been processed, too.
 			behind := &slotRequest{kind: releaseSlot, until: p.local().Add(time.Hour), answer: make(chan slotResult, 1)}
 			_, _ = p.request(ctx, strings.ToLower(host), behind)
 		}
@@ -182,8 +182,8 @@ func testSlots(t *testing.T, open func(*testing.T) *Broker) {
 	})
 }
 
-// separateProcesses is a HostSlots that puts the fleet's name in front of host names. That way, fleets on the same
-// servers do not share hosts.
+// separateProcesses is a HostSlots that prefixes host names with the fleet's name. That way, fleets on the same servers
+// do not share hosts.
 type separateProcesses struct {
 	crawl.HostSlots
 	fleet string
@@ -254,7 +254,7 @@ func crowd(t testing.TB, crawlers []*HostSlots, n int, pace domain.Pace, maxWait
 }
 
 // checkStarts fails if more requests started in any period than the delay allows. It ignores short periods, because a
-// goroutine on a busy machine may read the clock late. It would still notice twice the allowed load.
+// goroutine on a busy machine may read the clock late. It would still detect twice the allowed load.
 func checkStarts(t testing.TB, starts []time.Time, delay time.Duration) {
 	t.Helper()
 	const slack = 500 * time.Millisecond

@@ -40,12 +40,12 @@ func (s hostState) clone() hostState {
 	return s
 }
 
-// expire removes the slots of dead crawlers.
+// expire removes slots held by dead crawlers.
 func (s *hostState) expire(now time.Time) {
 	s.Leases = slices.DeleteFunc(s.Leases, func(l slotLease) bool { return !l.Until.After(now) })
 }
 
-// timeToLive returns how much longer the state will affect requests to the host.
+// timeToLive returns how much longer the state will have any effect on requests to the host.
 func (s hostState) timeToLive(now time.Time) time.Duration {
 	last := s.Next
 	if s.Held.After(last) {

@@ -24,20 +24,20 @@ const (
 	// stateMaxAge is how long this process may use a host's state without rereading it.
 	stateMaxAge = time.Second
 	// writeTries is the maximum number of attempts at a write that conflicts with other crawlers' writes. Each conflict
-	// means that another crawler succeeded, so even a dozen crawlers at one host rarely need many attempts.
+	// means that another crawler succeeded, so even with a dozen crawlers at one host, many attempts are rarely needed.
 	writeTries = 12
-	// writePause is the maximum pause between two attempts at a write. Pauses are random and on average grow with each
-	// attempt.
+	// writePause is the maximum pause between two attempts at a write. Pauses are random and, on average, grow with
+	// each attempt.
 	writePause = 64 * time.Millisecond
 	// failedPause is the maximum pause before the requests in a failed batch are retried.
 	failedPause = time.Second
-	// maxSlotLateness is how late a slot may start because its write took long. The next slot was scheduled from the
-	// planned start, so a late request could come too close to it. A slot is reserved again if it is late by more than
-	// maxSlotLateness and more than a quarter of the host's delay.
+	// maxSlotLateness is how late a slot may start because its write took a long time. The next slot was scheduled from
+	// the planned start, so a late request could come too close to it. A slot is reserved again if it is late by more
+	// than maxSlotLateness and also by more than a quarter of the host's delay.
 	maxSlotLateness = 50 * time.Millisecond
 	// entryMargin is how much longer an entry lives than its state, to allow for clock differences.
 	entryMargin = 10 * time.Second
-	// Maximum number of bytes of a host's name stored in its entry.
+	// Maximum length of the host's name stored in its entry, in bytes.
 	maxHostShown = 256
 )
 
@@ -104,7 +104,7 @@ func (t *HostSlots) write(h *slotHost) {
 	}
 }
 
-// round applies a batch. It returns the requests to retry and the pause before the retry.
+// round applies a batch. It returns the requests to retry and how long to wait before retrying them.
 func (t *HostSlots) round(h *slotHost, batch []*slotRequest) (rest []*slotRequest, pause time.Duration) {
 	now, err := t.clock.now(t.life)
 	if err != nil {
@@ -130,8 +130,8 @@ func (t *HostSlots) round(h *slotHost, batch []*slotRequest) (rest []*slotReques
 	return nil, 0
 }
 
-// wanted returns the requests that are still worth applying. It drops releases of leases that have expired. It also
-// drops reservations whose caller has stopped waiting, and holds that are over, unless a caller is waiting for the
+// wanted returns the requests that are still worth applying. It drops releases of leases that have expired and
+// reservations whose caller has stopped waiting. It also drops holds that are over, unless a caller is waiting for the
 // answer.
 func (t *HostSlots) wanted(batch []*slotRequest, now time.Time) []*slotRequest {
 	t.mu.Lock()
@@ -168,8 +168,8 @@ func (t *HostSlots) attempt(h *slotHost, batch []*slotRequest) (again []*slotReq
 		return nil, err
 	}
 	// All slots are taken, but the state was read some time ago. Reread it, because a slot may have been released
-	// since. There is no need to reread it after other refusals, because the time at which the next slot may start
-	// never moves forward.
+	// since. After other refusals there is no need to, because the time at which the next slot may start never moves
+	// forward.
 	if !changed && !fresh && isAnyFull(answers) {
 		if err := t.load(h); err != nil {
 			return nil, err
@@ -247,8 +247,8 @@ func (t *HostSlots) deliver(h *slotHost, batch []*slotRequest, answers []slotRes
 	return again
 }
 
-// rejectConflicts handles a batch that conflicted on every attempt. It rejects the slot requests and returns the others
-// to be retried.
+// rejectConflicts handles a batch that conflicted on every attempt. It rejects the requests for slots and returns the
+// other requests to be retried.
 func rejectConflicts(batch []*slotRequest) (rest []*slotRequest) {
 	for _, r := range batch {
 		if r.kind == reserveSlot {

@@ -24,8 +24,8 @@ const (
 	codeStoreFailed           = 10077 // wraps "maximum bytes exceeded", "maximum messages exceeded" and disk errors
 )
 
-// publishError converts the server's error code for a refused message to one of this package's errors. It returns other
-// errors unchanged.
+// publishError converts the server's error code for a rejected message to one of this package's errors. It returns
+// other errors unchanged.
 func publishError(err error) error {
 	var api *jetstream.APIError
 	if err == nil || errors.Is(err, ErrUnavailable) || !errors.As(err, &api) {

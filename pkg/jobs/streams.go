@@ -10,8 +10,8 @@ import (
 	"github.com/sluice/sluice/pkg/jobs/quorum"
 )
 
-// Maximum sizes of jobs and events in bytes. Even with headers, these messages are smaller than the server's default
-// limit of 1 MiB.
+// Maximum sizes of jobs and events in bytes. Even with headers, these messages stay below the server's default limit of
+// 1 MiB.
 const (
 	MaxJobBytes   = 256 << 10
 	MaxEventBytes = 768 << 10
@@ -23,9 +23,9 @@ const maxDeadLetterBytes = 768 << 10
 
 // Options configure the streams. The zero value suits a single embedded server.
 type Options struct {
-	// HighestGeneration is the highest generation the catalog knows. A new JOBS stream starts above it. An existing one
-	// that lags behind, for example because it comes from an older backup, is emptied and continues above it too, so
-	// that generations never repeat. See Broker.Reset.
+	// HighestGeneration is the highest generation known to the catalog. A new JOBS stream starts above it. An existing
+	// one that lags behind, for example because it comes from an older backup, is emptied and also continues above it,
+	// so that generations never repeat. See Broker.Reset.
 	HighestGeneration uint64
 	Catalog           string // id of the catalog that owns the jobs; "": not checked
 	// Replicas is the number of replicas per stream, from 1 to 5. It cannot exceed the number of servers. Default 1.
@@ -66,7 +66,7 @@ func (o Options) withDefaults() Options {
 	return o
 }
 
-// allStreams are a Broker's streams, in order of creation.
+// allStreams lists a Broker's streams in order of creation.
 var allStreams = []string{StreamJobs, StreamEvents, StreamDeadLetters, streamAttempts, StreamSchedules, streamSlots}
 
 // config returns a stream's configuration. `first` is the first sequence of a new JOBS stream.
@@ -93,7 +93,7 @@ func (o Options) jobsConfig(first uint64) jetstream.StreamConfig {
 		Subjects:    []string{prefixJobs + ".*.*.*"},
 		Retention:   jetstream.LimitsPolicy,
 		Storage:     jetstream.FileStorage,
-		// The default, DiscardOld, would silently drop the oldest jobs. Message schedules only work with DiscardOld, so
+		// The default, DiscardOld, would silently drop the oldest jobs. Message schedules work only with DiscardOld, so
 		// they have their own stream.
 		Discard:           jetstream.DiscardNew,
 		MaxMsgsPerSubject: 1,

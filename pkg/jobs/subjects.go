@@ -29,7 +29,7 @@ const (
 // "worker-ingest". Its pending and unacknowledged messages are the lane's backlog.
 func ConsumerOf(lane domain.Lane) string { return "worker-" + string(lane) }
 
-// Prefixes of the streams' subjects. Each is followed by two or three more tokens.
+// Prefixes of the streams' subjects. Each is followed by two or three tokens.
 const (
 	prefixJobs        = "jobs"
 	prefixEvents      = "events"

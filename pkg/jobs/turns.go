@@ -10,9 +10,10 @@ import (
 
 // fairGate divides a worker's slots fairly among workspaces.
 //
-// The stream delivers jobs in the order they were published, so one workspace's jobs may take all slots while another's
-// job waits behind them. A worker therefore receives a few more jobs than it has slots. A job that gets no slot within
-// a moment goes back to the stream and the next one is received, so the worker soon sees jobs from all workspaces.
+// The stream delivers jobs in the order they were published, so one workspace's jobs may take all slots while another
+// workspace's job waits behind them. A worker therefore receives a few more jobs than it has slots. A job that doesn't
+// get a slot within a moment goes back to the stream and the next one is received, so the worker soon sees jobs from
+// all workspaces.
 type fairGate struct {
 	slots    *admission.Gate
 	wait     time.Duration // how long a job waits for a slot before it is returned
@@ -28,7 +29,7 @@ const (
 	maxReturn = 30 * time.Second
 )
 
-// prefetch returns how many jobs a worker requests in advance, on top of those being processed.
+// prefetch returns how many jobs a worker requests in advance, in addition to those being processed.
 func prefetch(concurrency int) int { return 2 + concurrency/4 }
 
 func newFairGate(o WorkerOptions) *fairGate {
@@ -38,7 +39,7 @@ func newFairGate(o WorkerOptions) *fairGate {
 	}
 }
 
-// acquireSlot waits a moment for a slot for the job. If none becomes free, it reports false and returns the job to the
+// acquireSlot waits a moment for a slot for the job. If none becomes free, it returns false and returns the job to the
 // stream, which doesn't count as an attempt.
 func (d *delivery) acquireSlot() (*admission.Slot, bool) {
 	ctx, cancel := context.WithTimeout(d.stopping, d.turns.wait)
@@ -66,8 +67,8 @@ func (t *fairGate) forget(generation uint64) {
 }
 
 // delay returns how long a returned job waits before redelivery. The stream delivers returned jobs before new ones, so
-// returned jobs alone could keep the worker busy. The delay is therefore long enough for the stream to deliver twice as
-// many jobs as have been returned.
+// the worker could be kept busy by returned jobs alone. The delay is therefore long enough for the stream to deliver
+// twice as many jobs as have been returned.
 func (t *fairGate) delay(generation uint64, now time.Time) time.Duration {
 	t.mu.Lock()
 	defer t.mu.Unlock()

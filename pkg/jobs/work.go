@@ -28,15 +28,16 @@ import (
 // interrupted by a stopping worker does not count, and the job is redelivered.
 type Handler func(ctx context.Context, job domain.Job) error
 
-// WorkerOptions configure a worker. All of a lane's workers share AckWait and MaxAckPending. The last worker to start
-// sets them, so all workers should use the same values.
+// WorkerOptions configure a worker. All of a lane's workers share AckWait and MaxAckPending. Since the last worker to
+// start sets them for all, every worker should use the same values.
 type WorkerOptions struct {
 	// Concurrency is how many of one workspace's jobs may run at a time in this process. One additional job may run if
 	// its workspace has no other job running in this process. Default 2.
 	Concurrency int
 	// AckWait is how long a worker may be silent before its jobs are redelivered. A worker extends its running jobs'
-	// leases three times in that period. AckWait must be longer than a leader election, during which no extension
-	// arrives; otherwise jobs run twice. Default 30 s. If workers and server share a process, 5 s is enough.
+	// leases three times in that period. AckWait must be longer than a leader election, because extensions sent during
+	// an election are lost and jobs would run twice. Default 30 s. If workers and server share a process, 5 s is
+	// enough.
 	AckWait time.Duration
 	// MaxAckPending is the maximum number of the lane's jobs that may be running or waiting for a retry. Once it is
 	// reached, no more jobs are delivered. It must be larger than the admission window. Default 1,000.
@@ -52,14 +53,14 @@ type WorkerOptions struct {
 	RetryMin, RetryMax time.Duration
 	// MaxRun is the maximum time a handler may spend on one job. Default 1 h.
 	MaxRun time.Duration
-	// Grace is how long running jobs may continue once the worker stops. Default 500 ms, so that another worker gets an
-	// interrupted job within a second.
+	// Grace is how long running jobs may continue once the worker is told to stop. Default 500 ms, so that another
+	// worker gets an interrupted job within a second.
 	Grace time.Duration
 	// StopWait is how long a handler may take to return after its context is done. If it takes longer, its goroutine is
 	// abandoned, and the job is redelivered or, if it exceeded MaxRun, counts as failed. Default 5 s.
 	StopWait time.Duration
-	// SettleTimeout is how long a worker keeps trying to store a run's outcome. If it cannot, the job is redelivered. A
-	// stop takes at most Grace, StopWait and SettleTimeout combined. Default 20 s.
+	// SettleTimeout is how long a worker keeps trying to store a run's outcome. If it cannot, the job is redelivered.
+	// Stopping takes at most Grace, StopWait and SettleTimeout combined. Default 20 s.
 	SettleTimeout time.Duration
 	// Observe, if set, is called once for every delivery processed. It must not block.
 	Observe func(Outcome)
@@ -187,7 +188,7 @@ type worker struct {
 	held map[uint64]bool // generations being processed
 }
 
-// claim marks a generation as being processed, or returns false if it already is. That happens if a busy machine
+// claim marks a generation as being processed, or returns false if it already is. That can happen if a busy machine
 // extends a job's lease too late and the job is redelivered. Running the job twice would make the machine even busier
 // and count as a crash.
 func (w *worker) claim(generation uint64) bool {
@@ -223,12 +224,12 @@ func (w *worker) consumer(ctx context.Context) (jetstream.Consumer, error) {
 	return c, nil
 }
 
-// requestHeartbeat is the interval between the server's heartbeats for a pending request. If two are missing, the
-// client repeats its request, because a consumer's new leader doesn't know about requests to the old one.
+// requestHeartbeat is the interval between the server's heartbeats for a pending request. If two are missed, the client
+// repeats its request, because a consumer's new leader doesn't know about requests sent to the old one.
 const requestHeartbeat = 2 * time.Second
 
 // loop runs one of the worker's slots. It requests one job at a time, so that no job sits in a buffer while its lease
-// runs.
+// is running out.
 func (w *worker) loop(ctx context.Context) {
 	pause := backoff{min: 100 * time.Millisecond, max: 10 * time.Second}
 	for failures := 0; ctx.Err() == nil; {

@@ -87,8 +87,9 @@ func TestWorkHonoursConcurrency(t *testing.T) {
 	}
 }
 
-// TestWorkspacesTakeTurns lets one workspace occupy all the slots it may use while many more of its jobs wait. Another
-// workspace's jobs must still run, one after another. After that, all of the first workspace's jobs must run, too.
+// TestWorkspacesTakeTurns lets one workspace occupy all the slots it may use while many more of its jobs are waiting.
+// Another workspace's jobs must still run, one after another. After that, the rest of the first workspace's jobs must
+// run, too.
 func TestWorkspacesTakeTurns(t *testing.T) {
 	t.Parallel()
 	b := newBroker(t)

@@ -9,7 +9,7 @@ import (
 	"sync"
 )
 
-// logger passes the server's warnings and errors to slog, and drops other messages.
+// logger passes the server's warnings and errors to slog and drops all other messages.
 type logger struct {
 	log *slog.Logger
 
@@ -17,7 +17,7 @@ type logger struct {
 	cause     error         // the first fatal error
 	hasFailed bool          // whether a write has failed since the last call to begin
 	broken    chan struct{} // closed once a write has failed
-	// recovering holds the names of streams whose recovery has begun but not completed.
+	// recovering holds the names of streams whose recovery has begun but not ended.
 	recovering map[string]bool
 }
 
@@ -33,8 +33,8 @@ func (l *logger) begin() {
 	}
 }
 
-// writeFailures are substrings of the server's log messages about failed writes. The log is the only sign of them: the
-// server keeps answering other requests and just stops acknowledging messages for the affected stream.
+// writeFailures lists substrings of the server's log messages about failed writes. The log is the only sign of them:
+// the server keeps answering other requests and just stops acknowledging messages for the affected stream.
 var writeFailures = []string{"Critical write error", "failed to store a msg", "will be DISABLED", "disabling JetStream"}
 
 func (l *logger) notice(text string) {
@@ -65,14 +65,14 @@ func (l *logger) isBroken() bool {
 	return l.hasFailed
 }
 
-// ignoredWarnings are substrings of server warnings of no concern to Sluice's operators.
+// ignoredWarnings lists substrings of server warnings that are of no concern to Sluice's operators.
 var ignoredWarnings = []string{
 	"SyncAlways", // a remark about an intended setting
 	"Plaintext passwords detected",
 	"Filestore [", // recovery of the store after a kill; complete when this is logged
 }
 
-// Format strings of the server's log messages about a stream's recovery, up to the stream's name.
+// Prefixes, up to the stream's name, of the format strings for the server's log messages about a stream's recovery.
 const (
 	recoveryBegins = "Starting restore for stream '%s > %s'"
 	recoveryEnded  = "Restored %s messages for stream '%s > %s'"
@@ -91,7 +91,7 @@ func (l *logger) Noticef(format string, v ...any) {
 	}
 }
 
-// unrecovered returns the names of streams whose recovery has begun but not completed.
+// unrecovered returns the names of streams whose recovery has begun but not ended.
 func (l *logger) unrecovered() []string {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -20,7 +20,7 @@ import (
 	"github.com/nats-io/nats-server/v2/server"
 )
 
-// ErrInUse means that another process is running a server on the same directory.
+// ErrInUse means that another process is running a server in the same directory.
 var ErrInUse = errors.New("natsd: directory is in use by another process")
 
 // Options configure the server. Only Dir is required.
@@ -66,11 +66,11 @@ type Server struct {
 	done            chan struct{} // closed when the shutdown is complete
 }
 
-// Start starts a server on the directory and returns once it is ready. If the previous process was killed, Start
+// Start starts a server in the directory and returns once it is ready. If the previous process was killed, Start
 // recovers the store. It fails with ErrInUse if another process is using the directory.
 //
 // If the server cannot write to its store because the disk is full or broken, it stops accepting messages. It is
-// restarted as soon as the disk accepts writes; clients reconnect by themselves.
+// restarted as soon as the disk accepts writes again; clients reconnect by themselves.
 func Start(ctx context.Context, o Options) (*Server, error) {
 	if o.StartTimeout <= 0 {
 		o.StartTimeout = 30 * time.Second
@@ -194,8 +194,8 @@ func (s *Server) waitReady(ctx context.Context, srv *server.Server, started <-ch
 	return nil
 }
 
-// end waits for requests in progress, such as the creation of a stream, and then stops the server. A stream still being
-// created at shutdown would never be closed and would go on writing to its files even after a restart.
+// end waits for requests in progress, such as the creation of a stream, and then stops the server. If a stream were
+// still being created at shutdown, it would never be closed and would go on writing to its files even after a restart.
 func end(srv *server.Server) {
 	for deadline := time.Now().Add(requestsTimeout); time.Now().Before(deadline); time.Sleep(time.Millisecond) {
 		info, err := srv.Jsz(nil)
@@ -262,7 +262,7 @@ func (s *Server) current() *server.Server {
 // Token returns the token required by the server, or "" if none is.
 func (s *Server) Token() string { return s.opts.Token }
 
-// URL returns the address for other processes, or "" if the server does not listen.
+// URL returns the address for other processes, or "" if the server does not listen on a port.
 func (s *Server) URL() string {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -32,11 +32,11 @@ func (s *Server) Ready() error {
 }
 
 // Broken returns a channel that is closed once the server can no longer store messages. From then on, the server does
-// not acknowledge any. After a restart, Broken returns a new channel.
+// not acknowledge any messages. After a restart, Broken returns a new channel.
 func (s *Server) Broken() <-chan struct{} { return s.log.writeFailed() }
 
-// supervise restarts the server after each failed write until ctx is done, because the server itself never retries a
-// store.
+// supervise restarts the server after each failed write until ctx is done, because the server itself never tries to
+// write to the store again.
 func (s *Server) supervise(ctx context.Context) {
 	tick := time.NewTicker(checkInterval)
 	defer tick.Stop()
@@ -69,8 +69,8 @@ func (s *Server) supervise(ctx context.Context) {
 var errReplaced = errors.New("this path now leads to another disk or directory")
 
 // checkDirectory fails with errReplaced if the directory is no longer the one Start locked, because its disk was
-// unmounted or another one mounted over it. A server started there would find no streams and create them on the wrong
-// disk.
+// unmounted or another one was mounted over it. A server started there would find no streams and would create them on
+// the wrong disk.
 func (s *Server) checkDirectory() error {
 	held, err := s.lock.Stat()
 	if err != nil {

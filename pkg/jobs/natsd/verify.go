@@ -35,12 +35,12 @@ const (
 )
 
 // removeDamaged checks the configurations of all streams and consumers, and the consumers' saved positions. It removes
-// damaged ones so that their owners recreate them. Messages stay: a recreated stream takes over the messages in its
+// damaged ones so that their owners recreate them. Messages are kept: a recreated stream takes over the messages in its
 // directory. removeDamaged must run while no server is using the directory.
 //
 // The server's own checks are weaker. If it cannot decode a consumer's configuration, it stops the consumer's whole
-// stream ("stream is offline"). It uses that configuration without comparing the checksum, and for a consumer's saved
-// position it allocates as much memory as the damaged file claims to need.
+// stream ("stream is offline"). If it can, it uses the configuration without verifying the checksum. For a consumer's
+// saved position, it allocates as much memory as the damaged file claims to need.
 func (s *Server) removeDamaged() error {
 	streams, err := filepath.Glob(filepath.Join(globEscape(s.opts.Dir), filepath.FromSlash(streamsLevels)))
 	if err != nil {
@@ -93,9 +93,10 @@ func (s *Server) checkStream(dir string) error {
 	return nil
 }
 
-// checkBlocks removes a stream's index if a message's sequence number is damaged. The server then compares all messages
-// with their checksums, and drops the damaged message and all later ones in the same block. With the index, it would
-// trust the damaged number and allocate memory for all sequence numbers up to it until the process is killed.
+// checkBlocks removes a stream's index if a message's sequence number is damaged. Without the index, the server
+// verifies the checksums of all messages, and drops the damaged message and all later ones in the same block. With the
+// index, it would trust the damaged number and allocate memory for all sequence numbers up to it until the process is
+// killed.
 //
 // The stream of originals isn't checked, because its blocks may take up hundreds of gigabytes.
 func (s *Server) checkBlocks(dir, stream string) error {
@@ -260,7 +261,7 @@ const (
 )
 
 // isConsumerState reports whether a consumer's state has the server's format and plausible positions. For example, a
-// message that was never sent cannot have been acknowledged. The state has no checksum.
+// message that was never sent cannot have been acknowledged. The state has no checksum to verify.
 func isConsumerState(state []byte) bool {
 	if len(state) < 2 || state[0] != stateMagic || state[1] != stateVersion {
 		return false

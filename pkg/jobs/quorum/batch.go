@@ -11,7 +11,7 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 )
 
-// Maximum total size of the messages the server sends in response to one request, in bytes.
+// Maximum total size, in bytes, of the messages the server sends in response to one request.
 const batchBytes = 4 << 20
 
 // Each calls f with the messages on a subject, page by page in stream order, until f fails. The subject may contain
@@ -127,7 +127,7 @@ func (r Reader) collect(ctx context.Context, body []byte) ([]*jetstream.RawStrea
 	}
 }
 
-// rawMessage decodes an answer that contains a message.
+// rawMessage decodes a response that contains a message.
 func rawMessage(answer *nats.Msg) (*jetstream.RawStreamMsg, error) {
 	sequence, err := strconv.ParseUint(answer.Header.Get("Nats-Sequence"), 10, 64)
 	if err != nil {

@@ -1,4 +1,4 @@
-// Package quorum is a client for replicated NATS clusters. It retries requests while a stream has no leader and reads
+// Package quorum is a client for replicated NATS clusters. It retries requests while a stream has no leader, and reads
 // data that a majority of the servers has agreed on. With a single server, it costs nothing extra.
 package quorum
 
@@ -17,7 +17,8 @@ import (
 
 // Errors that callers can test for with errors.Is.
 var (
-	// ErrUnavailable means that the servers did not answer, or that too few are up to form a majority. It is temporary.
+	// ErrUnavailable means that the servers did not respond, or that too few are up to form a majority. It is
+	// temporary.
 	ErrUnavailable = errors.New("NATS is not available")
 	// ErrStreamLost means that a stream no longer exists. Its owner has to recreate it.
 	ErrStreamLost = errors.New("stream does not exist")
@@ -25,11 +26,11 @@ var (
 	ErrReplicas = errors.New("more replicas than servers")
 )
 
-// DefaultTimeout is how long to retry a request by default. A leader election takes four to nine seconds, and twice as
-// long after a split vote.
+// DefaultTimeout is how long to retry a request by default. A leader election takes four to nine seconds, or twice that
+// after a split vote.
 const DefaultTimeout = 20 * time.Second
 
-// Parameters of retries.
+// Retry parameters.
 const (
 	minAttempt = 2 * time.Second // timeout for the first attempt; doubles up to maxAttempt
 	maxAttempt = 8 * time.Second

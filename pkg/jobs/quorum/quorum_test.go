@@ -87,8 +87,8 @@ func TestIsTransient(t *testing.T) {
 	}
 }
 
-// replicas simulates a cluster whose servers hold different data. It starts a server without JetStream and answers
-// requests from `answers`.
+// replicas simulates a cluster whose servers hold different data. It starts a server without JetStream and responds to
+// requests with `answers`.
 func replicas(t *testing.T, answers map[string]func(body []byte) []*nats.Msg) Reader {
 	t.Helper()
 	srv, err := server.NewServer(&server.Options{DontListen: true, NoLog: true, NoSigs: true})
@@ -174,7 +174,7 @@ func missing() *nats.Msg { return &nats.Msg{Header: nats.Header{"Status": {"404"
 func TestEachAsksTheLeaderForWhatAReplicaLacks(t *testing.T) {
 	t.Parallel()
 	r := replicas(t, map[string]func([]byte) []*nats.Msg{
-		// The leader has messages 3, 7 and 9. The replica that answers has only 3.
+		// The leader has messages 3, 7 and 9. The replica that responds has only 3.
 		"STREAM.MSG.GET.S": func(body []byte) []*nats.Msg {
 			var ask getRequest
 			if err := json.Unmarshal(body, &ask); err != nil || ask.LastFor == "" && ask.Sequence <= 3 {
@@ -232,7 +232,7 @@ func TestAnAnswerThatWasLostIsAskedForAgain(t *testing.T) {
 	}
 }
 
-// If a server loses the leadership while it is storing a message, it may treat the message's id as in flight forever.
+// If a server loses leadership while storing a message, it may treat the message's id as in flight forever.
 func TestAMessageWhoseIDIsStuckIsStoredUnderAnother(t *testing.T) {
 	t.Parallel()
 	var tries atomic.Int32

@@ -10,7 +10,7 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 )
 
-// Reader reads single messages from a stream's leader. The client library's direct get may be answered by a lagging
+// Reader reads single messages from a stream's leader. The client library's direct gets may be served by a lagging
 // replica that does not have recently acknowledged messages yet.
 type Reader struct {
 	JS      jetstream.JetStream
@@ -34,16 +34,16 @@ func (r Reader) At(ctx context.Context, sequence uint64) (*jetstream.RawStreamMs
 	return r.get(ctx, getRequest{Sequence: sequence})
 }
 
-// Sync ensures that earlier answers from the leader weren't outdated, by waiting for a majority of the servers to
+// Sync ensures that earlier responses from the leader weren't outdated, by waiting for a majority of the servers to
 // confirm the leader. A leader that was cut off may return old data for up to ten seconds. After Sync, a message that
-// wasn't found doesn't exist. `unused` must be one of the stream's subjects that never has messages.
+// wasn't found really doesn't exist. `unused` must be one of the stream's subjects that never has messages.
 func (r Reader) Sync(ctx context.Context, unused string) error {
 	return Retry(ctx, r.timeout(), func(ctx context.Context) error {
 		stream, err := r.JS.Stream(ctx, r.Stream)
 		if err != nil {
 			return StreamError(r.Stream, err)
 		}
-		// Purging an empty subject changes nothing, but as a write it needs a majority's agreement.
+		// Purging an empty subject changes nothing, but since it is a write, a majority must agree to it.
 		return stream.Purge(ctx, jetstream.WithPurgeSubject(unused))
 	})
 }

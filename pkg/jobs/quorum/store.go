@@ -12,14 +12,14 @@ import (
 
 // stuckTimeout is how long Store retries while the server says that a message with the same id is being stored. After
 // that, the message counts as lost: a server that loses a stream's leadership may forget the message but not its id,
-// and refuse that id for the whole duplicate window.
+// and reject that id for the whole duplicate window.
 const stuckTimeout = 10 * time.Second
 
 // Store writes a message to a stream. The id makes retries idempotent; it must be unique within the stream's duplicate
 // window. If a server has forgotten a message but not its id, Store writes the message under another id after
 // stuckTimeout. If the forgotten message turns up after all, the stream contains the message twice. Store fails with
-// ErrStreamLost if the stream does not exist, with ErrUnavailable once `timeout` (0: DefaultTimeout) has passed, and
-// with the server's error if the server refuses the message.
+// ErrStreamLost if the stream does not exist, with ErrUnavailable once `timeout` (0 means DefaultTimeout) has passed,
+// and with the server's error if the server rejects the message.
 func Store(ctx context.Context, js jetstream.JetStream, timeout time.Duration, stream, id string, msg *nats.Msg, opts ...jetstream.PublishOpt) (*jetstream.PubAck, error) {
 	return store(ctx, js, timeout, stuckTimeout, stream, id, msg, opts...)
 }

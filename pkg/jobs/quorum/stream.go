@@ -9,8 +9,8 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 )
 
-// joinTimeout is how long Ensure retries to create a stream after possibly temporary errors. For example, a server may
-// not have joined the cluster yet, or a deleted stream's files may still exist.
+// joinTimeout is how long Ensure keeps trying to create a stream after errors that may be temporary. For example, a
+// server may not have joined the cluster yet, or a deleted stream's files may still exist.
 const joinTimeout = 5 * time.Second
 
 // Ensure creates the stream, or updates its configuration if it exists. `created` reports whether the stream is new,
@@ -32,7 +32,7 @@ func Ensure(ctx context.Context, js jetstream.JetStream, cfg jetstream.StreamCon
 	return stream, created, nil
 }
 
-// isTransientCode reports whether a request refused with this code may work a moment later.
+// isTransientCode reports whether a request rejected with this code may succeed a moment later.
 func isTransientCode(code jetstream.ErrorCode) bool {
 	return code == codeNoPeers || code == codeStoreNotCreated || code == jetstream.JSErrCodeStreamNotFound
 }
@@ -44,7 +44,7 @@ func ensure(ctx context.Context, js jetstream.JetStream, cfg jetstream.StreamCon
 		if createErr == nil {
 			return stream, true, nil
 		}
-		// Another process has just created it: update it instead.
+		// Another process has just created it, so update it instead.
 		if !errors.Is(createErr, jetstream.ErrStreamNameAlreadyInUse) {
 			return nil, false, createErr
 		}
@@ -55,7 +55,8 @@ func ensure(ctx context.Context, js jetstream.JetStream, cfg jetstream.StreamCon
 	}
 	have := old.CachedInfo().Config
 	cfg.FirstSeq = have.FirstSeq
-	// Never lower the number of replicas: one process with a different setting must not reduce everyone's redundancy.
+	// Never lower the number of replicas, because one process with a different setting must not reduce everyone's
+	// redundancy.
 	cfg.Replicas = max(cfg.Replicas, have.Replicas)
 	stream, err := js.UpdateStream(ctx, cfg)
 	return stream, false, err
