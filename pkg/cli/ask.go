@@ -161,7 +161,7 @@ func (p *Program) agent(ctx context.Context, c *client.Client, f askFlags, q cli
 }
 
 // answerable returns an error if no agent could answer the question from the datastore, for example because it's empty.
-// It keeps useless agents from being created.
+// It prevents useless agents from being created.
 func answerable(ctx context.Context, c *client.Client, store *client.Datastore, q client.AgentQuery) error {
 	none := func(format string, args ...any) error { return WithExit(NotFound, fmt.Errorf(format, args...)) }
 	if q.ConversationId != nil {

@@ -1,5 +1,5 @@
 // Package cli implements the command line: everything that commands share (command tree, help, flags, exit codes, text
-// and JSON output) and the commands that are clients of a running service. Its subpackages contain commands that
+// and JSON output) and the commands that act as clients of a running service. Its subpackages contain commands that
 // measure a service (measure), access its data directly (operate), or show how the pipeline processes a file or site
 // (inspect). They import cli; cli imports none of them.
 package cli
@@ -142,7 +142,7 @@ func (p *Program) Execute(ctx context.Context, root *cobra.Command, args []strin
 // ownUsage annotates commands whose error messages already contain their usage.
 const ownUsage = "own-usage"
 
-// WithoutUsage returns cmd, marked as a command whose error messages don't need an extra usage line.
+// WithoutUsage marks cmd as a command whose error messages don't need an extra usage line, and returns it.
 func WithoutUsage(cmd *cobra.Command) *cobra.Command {
 	if cmd.Annotations == nil {
 		cmd.Annotations = map[string]string{}
@@ -161,7 +161,7 @@ func isArgumentError(cmd *cobra.Command, err error) bool {
 		cmd.ValidateRequiredFlags() != nil && strings.HasPrefix(err.Error(), "required flag")
 }
 
-// normaliseFlags lets users write long flags with a single dash. It adds the second dash.
+// normaliseFlags lets users write long flags with a single dash by adding the second one.
 func normaliseFlags(root *cobra.Command, args []string) []string {
 	names := map[string]bool{}
 	walk(root, func(cmd *cobra.Command) {
@@ -189,7 +189,7 @@ func walk(cmd *cobra.Command, visit func(*cobra.Command)) {
 }
 
 // noSuchCommand rejects any arguments to a command that takes none. It treats the first one as a mistyped command and
-// suggests a similar one if there is one.
+// suggests a similar command, if there is one.
 func noSuchCommand(cmd *cobra.Command, args []string) error {
 	if len(args) == 0 {
 		return nil
@@ -280,7 +280,7 @@ func NoArguments(_ *cobra.Command, args []string) error {
 	return nil
 }
 
-// AtMost rejects more than n arguments.
+// AtMost rejects command lines with more than n arguments.
 func AtMost(n int) cobra.PositionalArgs {
 	return func(_ *cobra.Command, args []string) error {
 		if len(args) > n {

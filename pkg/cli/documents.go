@@ -41,8 +41,8 @@ func defaultFields() fields {
 	}
 }
 
-// listFields are the JSON fields in which exports keep their lists. A list's items are documents, or objects with
-// further lists.
+// listFields names the JSON fields in which exports keep their lists. A list's items are documents, or objects that
+// contain further lists.
 var listFields = []string{"documents", "datasources", "datastores", "data", "items", "results", "records", "pages"}
 
 // errUnusable says why a single document cannot be imported. The import continues with the others.
@@ -53,9 +53,9 @@ type errUnusable struct {
 
 func (e *errUnusable) Error() string { return e.why }
 
-// readDocuments iterates over an import's documents. These are JSON objects, one after another, in an array, or nested
-// in an export's lists. The iteration continues after an errUnusable, which concerns a single document, and ends with
-// any other error.
+// readDocuments iterates over an import's documents. These are JSON objects, either one after another, in an array, or
+// nested in an export's lists. An errUnusable concerns a single document, and the iteration continues after it. Any
+// other error ends the iteration.
 func readDocuments(r io.Reader, f fields) iter.Seq2[*document, error] {
 	return func(yield func(*document, error) bool) {
 		in := &bounded{r: bufio.NewReader(r)}
@@ -78,7 +78,7 @@ func readDocuments(r io.Reader, f fields) iter.Seq2[*document, error] {
 // errStopped stops reading an import when the loop over its documents ends early.
 var errStopped = errors.New("stopped by the consumer")
 
-// bounded is a reader that fails if the current document, which starts at offset `mark`, gets too large.
+// bounded is a reader that fails if the current document, which starts at offset `mark`, becomes too large.
 type bounded struct {
 	r          *bufio.Reader
 	read, mark int64
@@ -139,7 +139,7 @@ func unexpectedEOF(err error) error {
 }
 
 // object reads the rest of a JSON object whose opening brace has been read. It processes lists of documents as it goes,
-// so an export may have any size.
+// so an export may be of any size.
 func (w *walker) object(depth int) error {
 	rest := map[string]json.RawMessage{}
 	listed := false
@@ -190,8 +190,8 @@ func (w *walker) object(depth int) error {
 // Maximum number of bytes isList reads ahead.
 const maxListLookahead = 4 << 10
 
-// isList reports whether the next value is an empty array or an array of objects. It tells a list of documents from a
-// document that happens to have a field named "data".
+// isList reports whether the next value is an empty array or an array of objects. That distinguishes a list of
+// documents from a document that happens to have a field named "data".
 func (w *walker) isList() bool {
 	ahead, err := io.ReadAll(io.LimitReader(w.dec.Buffered(), maxListLookahead))
 	if err != nil {
@@ -295,7 +295,7 @@ func firstOf(texts ...string) string {
 	return ""
 }
 
-// first returns the first text or number among the named fields, and its field's name.
+// first returns the first string or number among the named fields, and the name of its field.
 func (f fields) first(object map[string]json.RawMessage, names []string) (text, name string) {
 	for _, name := range names {
 		if text := rawText(lookUp(object, name)); text != "" {

@@ -137,7 +137,7 @@ func TestADocumentThatIsTooLongIsRefused(t *testing.T) {
 	}
 }
 
-// FuzzImport checks that reading any file terminates and yields only documents that can be sent.
+// FuzzImport checks that reading any file terminates and yields only documents that are fit to be sent.
 func FuzzImport(f *testing.F) {
 	for _, seed := range []string{
 		`{"id":1,"text":"One."}`, `[{"text":"a","metadata":{"x":[1,2]}}]`, `{"datastores":[{"datasources":[{"text":"a"}]}]}`, "https://example.com/\n# x",

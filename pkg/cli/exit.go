@@ -28,7 +28,7 @@ const (
 	Stopped     Exit = 130 // interrupted with Ctrl-C
 )
 
-// exits lists the exit codes with their names and meanings, for JSON output and the reference.
+// exits lists the exit codes with their names and meanings, for the JSON output and the reference.
 var exits = []struct {
 	exit       Exit
 	code, text string

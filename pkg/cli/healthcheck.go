@@ -21,8 +21,8 @@ import (
 const healthcheckTimeout = 6 * time.Second
 
 // Healthcheck returns the command that checks whether the process at SLUICE_ADDR is ready. Container images contain no
-// other program that could check this. `process` describes a process that needs SLUICE_ADDR because it has no default
-// address, such as "a crawler process". It is "" for the service.
+// other program that could do this. If the process has no default address and therefore needs SLUICE_ADDR, `process`
+// describes it, as in "a crawler process". For the service, `process` is "".
 func (p *Program) Healthcheck(process string) *cobra.Command {
 	var given settings
 	cmd := &cobra.Command{

@@ -80,7 +80,7 @@ func writeCommands(b *strings.Builder, cmd *cobra.Command) {
 
 func isShown(cmd *cobra.Command) bool { return cmd.IsAvailableCommand() || cmd.Name() == "help" }
 
-// flagSets groups a command's flags: its own, those that locate a service, and those shared by all commands.
+// flagSets groups a command's flags into its own, those that locate a service, and those shared by all commands.
 type flagSets struct{ own, connection, global *pflag.FlagSet }
 
 func flagsOf(cmd *cobra.Command) flagSets {

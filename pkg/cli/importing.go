@@ -16,7 +16,7 @@ import (
 	"github.com/sluice/sluice/pkg/client"
 )
 
-// Limits on an import unit, whose documents are sent together: number of documents, and bytes of text.
+// Limits on an import unit, whose documents are sent together: the number of documents and the bytes of text.
 const (
 	unitDocuments = 100
 	unitBytes     = 1 << 20
@@ -114,7 +114,7 @@ func (p *Program) importFrom(ctx context.Context, f importFlags, path string) er
 	return p.printOutcome(ctx, s, err)
 }
 
-// documents detects a file's format from its start and returns its documents.
+// documents detects a file's format from its first bytes and returns its documents.
 func (f importFlags) documents(in *bufio.Reader) (iter.Seq2[*document, error], error) {
 	var begin rune
 	for {

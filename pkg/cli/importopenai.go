@@ -20,7 +20,7 @@ import (
 	"github.com/sluice/sluice/pkg/openaiaccount"
 )
 
-// importOpenAIFlags are the flags of the command that imports vector stores from OpenAI.
+// importOpenAIFlags holds the flags of the command that imports vector stores from OpenAI.
 type importOpenAIFlags struct {
 	ingestOptions
 	store, from string
@@ -81,8 +81,8 @@ func (p *Program) importOpenAI(ctx context.Context, f importOpenAIFlags) error {
 	return p.importStores(ctx, f, account)
 }
 
-// importStores imports all of the account's vector stores. If one fails because of its own files, the import goes on
-// with the next.
+// importStores imports all of the account's vector stores. If one fails because of its own files, the import continues
+// with the next one.
 func (p *Program) importStores(ctx context.Context, f importOpenAIFlags, account *openaiaccount.Account) error {
 	var stores []openaiaccount.VectorStore
 	named := map[string]int{}
@@ -137,7 +137,7 @@ func (p *Program) importStore(ctx context.Context, f importOpenAIFlags, account 
 }
 
 // verify checks whether the datastore contains all of the vector store's files. If not, `missing` is an error that says
-// how many it lacks. err means that the comparison failed.
+// how many are missing. A non-nil err means that the comparison failed.
 func (a *accountFiles) verify(ctx context.Context, s *upload) (missing, err error) {
 	now, err := a.account.VectorStore(ctx, a.store.ID)
 	if err != nil {

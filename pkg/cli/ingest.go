@@ -189,7 +189,7 @@ func (f ingestFlags) sources(args []string) (sourceFlags, error) {
 	return s, nil
 }
 
-// pairs parses texts of the form key=value.
+// pairs parses arguments of the form key=value.
 func pairs(given []string) (map[string]any, error) {
 	if len(given) == 0 {
 		return nil, nil
@@ -261,7 +261,7 @@ func (f sourceFlags) present(args []string) error {
 	return nil
 }
 
-// addArguments adds the documents named by the arguments. It returns the custom ids of the documents that are files.
+// addArguments adds the documents named by the arguments. It returns the custom ids of those documents that are files.
 func (p *Program) addArguments(ctx context.Context, s *upload, sources sourceFlags, args []string) (seen map[string]bool, err error) {
 	seen = map[string]bool{}
 	var mu sync.Mutex
@@ -334,7 +334,7 @@ func mayExist(key string) bool {
 	return err == nil && !info.IsDir() || errors.Is(err, fs.ErrPermission)
 }
 
-// isInside reports whether path, with forward slashes as in custom ids, is inside the folder root.
+// isInside reports whether path, written with forward slashes as in custom ids, is inside the folder root.
 func isInside(root, path string) bool {
 	root = filepath.ToSlash(filepath.Clean(root))
 	return root == "." && !strings.HasPrefix(path, "/") && !strings.HasPrefix(path, "../") ||

@@ -13,7 +13,7 @@ var idForm = lazyregexp.New(`^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$`)
 // IsID reports whether the user's argument looks like an id rather than a name.
 func IsID(wanted string) bool { return idForm().MatchString(wanted) }
 
-// Named is an object with an id and a name, and with its workspace if the user can see several.
+// Named is an object with an id and a name, and with its workspace if the user can see several workspaces.
 type Named struct{ ID, Name, Workspace string }
 
 // Pick returns the id of the object named `wanted`. `kind` is its kind in error messages, such as "datastore".

@@ -74,7 +74,7 @@ func (o *outcome) summary() string {
 	return text
 }
 
-// writeFailures lists the failures, and says how many of `total` it leaves out.
+// writeFailures lists the failures and says how many of the `total` were left out.
 func writeFailures(w io.Writer, failures []failure, total int) {
 	for _, f := range failures {
 		fmt.Fprintf(w, "  failed: %s: %s\n", oneLine(f.Name), oneLine(f.Error))

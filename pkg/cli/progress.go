@@ -12,12 +12,12 @@ import (
 type Progress interface {
 	// Update shows how many of `total` items are done. Failed items count as done.
 	Update(done, failed, total int64)
-	// End must be called last. It prints text, if any, on a line of its own.
+	// End must be called last. It prints text, if any, on a separate line.
 	End(text string)
 }
 
 // NewProgress returns a Progress that writes to `out`. On a terminal, it redraws a single line. Elsewhere, for example
-// in a log, it writes a new line now and then.
+// in a log, it writes a new line from time to time.
 func NewProgress(out io.Writer) Progress {
 	if Terminal(out) {
 		return NewBar(out)
@@ -42,7 +42,7 @@ func Terminal(out io.Writer) bool {
 	return err != nil || !os.SameFile(info, nowhere)
 }
 
-// display is a Progress that can also print permanent lines and show a text next to the progress.
+// display is a Progress that can also print permanent lines and show text next to the progress.
 type display interface {
 	Progress
 	// draw shows the text and how many of `total` items are done.
@@ -105,7 +105,7 @@ func (p *progressBar) End(text string) {
 // Minimum time between two lines.
 const progressLineEvery = 10 * time.Second
 
-// progressLines is a display that writes changes as new lines, at most one per progressLineEvery, and a final line.
+// progressLines is a display that writes changes as new lines, at most one every progressLineEvery, plus a final line.
 type progressLines struct {
 	out     io.Writer
 	line    string // the current text

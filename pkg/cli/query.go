@@ -92,8 +92,8 @@ func (f *filterFlags) conditions(out *client.Filters) (others []string, err erro
 	return others, nil
 }
 
-// alternatives returns the metadata values that a text may mean: the string itself and, if it looks like a number or
-// boolean, that value.
+// alternatives returns the metadata values that the text may stand for: the string itself and, if it looks like a
+// number or boolean, that value.
 func alternatives(value string) []any {
 	var scalar any
 	if json.Unmarshal([]byte(value), &scalar) == nil {

@@ -39,7 +39,7 @@ func (p *Program) connect(where ConnectionFlags, attempts int, public bool) (*cl
 	return c, nil
 }
 
-// Fault adds an exit code to a request's error, based on the service's response or on why there was none.
+// Fault adds an exit code to a request's error, based on the service's response or on the reason why there was none.
 func Fault(ctx context.Context, err error) error {
 	if err == nil {
 		return nil

@@ -138,8 +138,8 @@ func rulesIn(text string) (rules []string, lines []int) {
 
 var rulePattern = lazyregexp.New(`^synonyms\[(\d+)\]$`)
 
-// atLine adds the file name and the invalid rules' line numbers to the service's error. `lines` holds the line number
-// of every rule.
+// atLine adds the file name and the line numbers of the invalid rules to the service's error. `lines` holds every
+// rule's line number.
 func atLine(err error, file string, lines []int) error {
 	var e *client.Error
 	if !errors.As(err, &e) {

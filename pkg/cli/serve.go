@@ -63,7 +63,7 @@ func (s *settings) flags(cmd *cobra.Command) {
 	})
 }
 
-// settingAliases maps flags that other servers have to the settings that serve suggests instead.
+// settingAliases maps flags used by other servers to the settings that serve suggests instead.
 var settingAliases = map[string]string{
 	"port": "addr 127.0.0.1:8080", "host": "addr 127.0.0.1:8080", "listen": "addr 127.0.0.1:8080", "bind": "addr 127.0.0.1:8080", "address": "addr 127.0.0.1:8080",
 	"p": "addr 127.0.0.1:8080", "d": "data-dir DIRECTORY", "data": "data-dir DIRECTORY", "dir": "data-dir DIRECTORY", "key": "api-key KEY",

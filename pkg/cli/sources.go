@@ -21,7 +21,7 @@ import (
 // Maximum length of a custom id in characters. Matches the service's limit.
 const maxCustomID = 200
 
-// skippedExtensions lists extensions of files without text, which are skipped in folders.
+// skippedExtensions lists extensions of files without text. Such files are skipped in folders.
 var skippedExtensions = func() map[string]bool {
 	all := map[string]bool{}
 	for _, ending := range strings.Fields(`gif ico bmp psd mp3 mp4 m4a mov avi mkv wav flac ogg webm
@@ -31,11 +31,11 @@ var skippedExtensions = func() map[string]bool {
 	return all
 }()
 
-// pictureExtensions lists picture extensions. Some pictures are scans, but most of those in folders aren't, so pictures
-// in folders are sent only if a pattern names their extension.
+// pictureExtensions lists image extensions. Some images are scans, but most images in folders aren't, so they are sent
+// only if a pattern names their extension.
 var pictureExtensions = map[string]bool{".png": true, ".jpg": true, ".jpeg": true, ".webp": true, ".tif": true, ".tiff": true}
 
-// archiveExtension is the extension of archives. Like pictures, archives in folders are sent only if a pattern names
+// archiveExtension is the extension of archives. Like images, archives in folders are sent only if a pattern names
 // their extension, because they often duplicate the folder's content.
 const archiveExtension = ".zip"
 
@@ -56,7 +56,8 @@ func newChoice(include, exclude []string) choice {
 	return c
 }
 
-// includes reports whether a file is selected. Patterns may match its name or `below`, its path relative to the folder.
+// includes reports whether a file is selected. Patterns may match its name or its path relative to the folder
+// (`below`).
 func (c choice) includes(below string) bool {
 	matches := func(patterns []*regexp.Regexp) bool {
 		for _, p := range patterns {
@@ -74,7 +75,7 @@ func (c choice) names(extension string) bool {
 }
 
 // globRegexp converts a pattern to a regular expression: * matches anything except /, ** matches anything, ? matches
-// one character, and [a-z] matches one of these characters.
+// one character, and [a-z] matches one character in that range.
 func globRegexp(pattern string) *regexp.Regexp {
 	var b strings.Builder
 	b.WriteString("^")
@@ -147,7 +148,7 @@ func page(address string, site bool, config client.DatasourceConfigCreate) (*doc
 	return d, nil
 }
 
-// isSitemap reports whether the address looks like that of a sitemap.
+// isSitemap reports whether the address looks like a sitemap's.
 func isSitemap(u *url.URL) bool {
 	name := strings.ToLower(u.Path[strings.LastIndex(u.Path, "/")+1:])
 	return strings.HasSuffix(strings.TrimSuffix(name, ".gz"), ".xml") && strings.Contains(name, "sitemap")
@@ -302,7 +303,7 @@ func noSuchFile(arg string) error {
 	return WithExit(NotFound, fmt.Errorf("file or folder %q does not exist; web addresses begin with https://", arg))
 }
 
-// filesMatching iterates over files that match a pattern, in case the shell has not expanded it.
+// filesMatching iterates over files that match a pattern, in case the shell has not expanded the pattern.
 func (f sourceFlags) filesMatching(pattern string, left skipFunc) iter.Seq2[*document, error] {
 	slashed := filepath.ToSlash(pattern)
 	fixed := slashed[:strings.IndexAny(slashed, "*?[")]

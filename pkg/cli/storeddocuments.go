@@ -45,8 +45,8 @@ type documentKey struct {
 	key  string
 }
 
-// storedDocuments holds the datastore's datasources that have a custom id or address to recognise them by. They are
-// read from the service, not from local storage, so an upload can be continued on another machine.
+// storedDocuments holds the datastore's datasources that can be recognised by a custom id or address. They are read
+// from the service, not from local storage, so an upload can be continued on another machine.
 type storedDocuments struct {
 	mu sync.Mutex
 	of map[documentKey][]storedDocument

@@ -21,8 +21,8 @@ const (
 	taskWorkers  = 4
 )
 
-// upload adds documents to a datastore and waits until they are searchable. It can be rerun, because it doesn't send
-// documents that are already stored.
+// upload adds documents to a datastore and waits until they are searchable. It can be rerun safely, because it doesn't
+// send documents that are already stored.
 type upload struct {
 	client   *client.Client
 	stored   *storedDocuments

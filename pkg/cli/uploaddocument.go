@@ -30,8 +30,8 @@ type uploadResult struct {
 	err       error
 }
 
-// send sends a unit's documents, except those already stored. A single document's failure is part of its result; an
-// error from send ends the run. `salt` makes the idempotency keys differ from earlier requests'.
+// send sends a unit's documents, except those already stored. If a single document fails, that is part of its result;
+// an error from send ends the run. `salt` makes the idempotency keys differ from those of earlier requests.
 func (s *upload) send(ctx context.Context, unit []*document, salt string) ([]uploadResult, error) {
 	var batch []uploadResult
 	var texts []*document
@@ -99,7 +99,7 @@ func (s *upload) resend(ctx context.Context, d *document, k storedDocument, othe
 }
 
 // replaces returns the stored archive that the document is a new version of, or nil if there is none. An archive's
-// metadata can't be changed, so an archive with other metadata becomes a new datasource.
+// metadata can't be changed, so an archive with different metadata becomes a new datasource.
 func (d *document) replaces(others []storedDocument) *storedDocument {
 	for _, k := range others {
 		if k.archive && d.path != "" && (d.metadata == nil || sameJSON(d.metadata, k.metadata)) {
@@ -126,8 +126,8 @@ func (s *upload) replace(ctx context.Context, d *document, k storedDocument, oth
 }
 
 // create uploads a file or adds a page or site. If the run is killed before it receives the response, the next run
-// sends the same idempotency key, so the document isn't created twice. For an unchanged document, the key only changes
-// if the document's other versions in the datastore do.
+// sends the same idempotency key, so the document isn't created twice. As long as the document is unchanged, the key
+// changes only if the document's other versions in the datastore do.
 func (s *upload) create(ctx context.Context, d *document, others []storedDocument, salt string) (*client.Datasource, error) {
 	ids := lists.Map(others, func(k storedDocument) string { return k.id })
 	slices.Sort(ids)
@@ -154,7 +154,7 @@ func digestOf(parts ...any) string {
 
 // upsert uploads several texts in one request, in which the service rejects invalid texts individually. If the whole
 // request is rejected, upsert uploads the texts one by one: together they may be too large, or an older version of the
-// service may have rejected them all because of one.
+// service may have rejected all of them because of one.
 func (s *upload) upsert(ctx context.Context, docs []*document) ([]uploadResult, error) {
 	if len(docs) == 0 {
 		return nil, nil
@@ -203,7 +203,7 @@ func (s *upload) upsert(ctx context.Context, docs []*document) ([]uploadResult, 
 	return batch, nil
 }
 
-// listed joins a document's errors or warnings into one text.
+// listed joins a document's errors or warnings into one string.
 func listed(fields []client.FieldError) string {
 	return strings.Join(lists.Map(fields, func(f client.FieldError) string { return f.Field + ": " + f.Message }), "; ")
 }

@@ -14,7 +14,7 @@ import (
 // Maximum number of datasources to request one by one. For more, the whole list is read.
 const maxSingleRequests = 50
 
-// listen forwards the datastore's changes to `news` and reconnects if the stream breaks.
+// listen forwards the datastore's changes to `news`, reconnecting if the stream breaks.
 func (s *upload) listen(ctx context.Context, news chan<- client.Change) {
 	for ctx.Err() == nil {
 		changes, err := s.client.WatchDatastore(ctx, s.storeID)

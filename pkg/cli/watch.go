@@ -15,9 +15,9 @@ import (
 )
 
 const (
-	// Changed files are added after this long without changes, so that they aren't read while being copied.
+	// Changed files are added once they have been unchanged for this long, so that they aren't read while being copied.
 	quietTime = 300 * time.Millisecond
-	// Maximum delay before changed files are added if they keep changing.
+	// Maximum delay before files are added even if they keep changing.
 	maxQuietWait = 5 * time.Second
 	// Polling interval. Some file systems report no events.
 	pollInterval = time.Minute
@@ -40,7 +40,7 @@ type watcher struct {
 	emptyFolders map[string]bool      // folders already reported as empty
 }
 
-// watch adds the documents named by the arguments. Then it watches the folders among them and adds changed files until
+// watch adds the documents named by the arguments. It then watches the folders among them and adds changed files until
 // ctx is done.
 func (p *Program) watch(ctx context.Context, s *upload, sources sourceFlags, args []string, mirror bool) error {
 	notify, err := fsnotify.NewWatcher()
@@ -86,7 +86,7 @@ func (p *Program) printWatchOutcome(ctx context.Context, s *upload, err error) e
 	return err
 }
 
-// follow adds files to the datastore when they change, until ctx is done.
+// follow adds files to the datastore as they change, until ctx is done.
 func (w *watcher) follow(ctx context.Context) error {
 	regularly := time.NewTicker(pollInterval)
 	defer regularly.Stop()
@@ -211,8 +211,8 @@ func (w *watcher) scan() (changes, error) {
 	return c, nil
 }
 
-// keepUnmounted keeps the documents from a watched folder that has become empty, because it is probably just not
-// mounted. Unless `has` says that the folder has files, keepUnmounted adds its known files to `now`.
+// keepUnmounted keeps the documents from a watched folder that has become empty, because the folder is probably just
+// not mounted. If `has` says that the folder has no files, keepUnmounted adds the folder's known files to `now`.
 func (w *watcher) keepUnmounted(root string, has bool, now map[string]fileState) {
 	if has {
 		w.emptyFolders[root] = false

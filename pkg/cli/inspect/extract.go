@@ -36,8 +36,8 @@ const (
 	formatChunks = "chunks"
 )
 
-// Extract returns the command that prints the text that ingestion would read from files. `open` returns an extractor
-// and a chunker for the given settings.
+// Extract returns a command that prints files' text as ingestion would see it. `open` returns an extractor and a
+// chunker for the given settings.
 func Extract(p *cli.Program, open func(config.Config) (*extract.Extractor, *chunk.Chunker)) *cobra.Command {
 	return p.Plain("extract FILE…", "Print the text that ingestion extracts from files", func(ctx context.Context, args []string) error {
 		return runExtract(ctx, p, open, args)
@@ -79,7 +79,7 @@ func runExtract(ctx context.Context, p *cli.Program, open func(config.Config) (*
 	failed := 0
 	for _, file := range flags.Args() {
 		// For text output, print table rows as tab-separated cells. "column: value" rows are hard to read in a terminal
-		// and to compare with other tools' output.
+		// and to compare with the output from other tools.
 		doc, err := readFile(ctx, reader, extract.Request{Path: file, Name: file, Declared: *mime, PlainRows: *format == formatText})
 		if err != nil {
 			if ctx.Err() != nil {
@@ -155,7 +155,7 @@ type extractedBlock struct {
 	Time   string           `json:"time,omitempty"`
 	Offset int              `json:"offset"`
 	Links  []extractedLink  `json:"links,omitempty"`
-	// Confidence is set for text recognised in a picture within the document.
+	// Confidence is set for text recognised in an image within the document.
 	Confidence float64 `json:"confidence,omitempty"`
 }
 

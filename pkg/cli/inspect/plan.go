@@ -36,7 +36,7 @@ out), the number of links from the root, the address, and the reason. Requests a
 service is needed. The crawler's settings apply, such as SLUICE_CRAWL_DELAY and SLUICE_USER_AGENT. Exits with 1 if the
 site cannot be read.`
 
-// Plan returns the command that prints a site's crawl plan. `open` returns a crawler that doesn't coordinate its
+// Plan returns a command that prints a site's crawl plan. `open` returns a crawler, which doesn't coordinate its
 // requests with other crawlers, and a function to close it.
 func Plan(p *cli.Program, open func(config.Config) (crawler *crawl.Crawler, stop func() error, err error)) *cobra.Command {
 	return p.Plain("plan [URL]", "Preview which addresses a crawl would fetch, and why", func(ctx context.Context, args []string) error {

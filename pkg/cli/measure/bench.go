@@ -81,7 +81,7 @@ func (p commands) benchCommand() *cobra.Command {
 	return cmd
 }
 
-// defaults fills in the flags that the user hasn't set, based on those that are set.
+// defaults sets the flags that the user hasn't set, based on those that are set.
 func (s *benchSettings) defaults(given func(string) bool) {
 	s.load.Grace = benchGrace
 	if !given("clients") {
@@ -178,7 +178,7 @@ func (s benchSettings) check(rest []string, given func(string) bool) error {
 	return s.load.Validate()
 }
 
-// benchQueries puts the service under load with queries or streams.
+// benchQueries puts load on the service with queries or streams.
 func benchQueries(ctx context.Context, s benchSettings, retrying, loaded *service.Service) (_ loadtest.Report, err error) {
 	if s.what == loadStreams {
 		s.agent, err = findAgent(ctx, retrying, s.agent)
@@ -241,7 +241,7 @@ func (c *conversations) delete(ctx context.Context, sluice *service.Service) err
 	return nil
 }
 
-// benchUploads puts the service under load by uploading files into a new datastore.
+// benchUploads puts load on the service by uploading files to a new datastore.
 func benchUploads(ctx context.Context, s benchSettings, retrying, loaded *service.Service, errs io.Writer) (report loadtest.Report, err error) {
 	item := generateItems(int(s.size))
 	if s.files != "" {

@@ -25,7 +25,7 @@ const (
 
 var errDone = errors.New("enough")
 
-// benchQuestions reads questions from the file or, if none is given, makes them from consecutive words in the
+// benchQuestions reads questions from the file or, if none is given, builds them from consecutive words in the
 // datastores' content.
 func benchQuestions(ctx context.Context, sluice *service.Service, file string, datastores []string) ([]string, error) {
 	var texts []string

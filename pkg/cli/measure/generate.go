@@ -36,7 +36,7 @@ func (p commands) generateQuestions(ctx context.Context, sluice *service.Service
 	}
 	file := io.WriteCloser(nopCloser{out})
 	if s.out != "" {
-		// Don't overwrite a question set that somebody may have edited.
+		// Don't overwrite a question set that someone may have edited.
 		f, err := os.OpenFile(s.out, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
 		if errors.Is(err, os.ErrExist) {
 			return cli.Misusedf("--out %s exists already: name a new file", s.out)

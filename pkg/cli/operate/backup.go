@@ -29,10 +29,10 @@ import (
 	"github.com/sluice/sluice/pkg/originals"
 )
 
-// Longest pause allowed in a backup's stream. Copying a large catalog takes time.
+// Longest pause allowed in a backup's stream. Copying a large catalog takes a while.
 const backupStall = 10 * time.Minute
 
-// backupCommand backs up a running service or a data directory not in use.
+// backupCommand backs up a running service or a data directory that is not in use.
 func (p commands) backupCommand() *cobra.Command {
 	var ask backupRequest
 	cmd := &cobra.Command{
@@ -88,7 +88,7 @@ func orInterrupted(ctx context.Context, err error) error {
 	return err
 }
 
-// backupRequest holds the flags of a backup.
+// backupRequest holds the flags for a backup.
 type backupRequest struct{ rate, address, dir string }
 
 // open starts the backup and returns its stream.
@@ -202,8 +202,8 @@ func (d *download) Close() error {
 	return d.body.Close()
 }
 
-// receive writes a backup to standard output or to a file, which gets its final name only when complete. It verifies
-// the content itself instead of trusting the sender.
+// receive writes a backup to standard output or to a file. The file gets its final name only when it is complete.
+// receive verifies the content itself instead of trusting the sender.
 func receive(ctx context.Context, from io.Reader, file string, stdout io.Writer) (report backup.Report, err error) {
 	schema, err := maintenance.SchemaVersion()
 	if err != nil {

@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// TestABackupRemovesRemainsOfAKilledOne backs up into a directory where a killed backup left files behind.
+// TestABackupRemovesRemainsOfAKilledOne makes a backup to a directory where a killed backup left files behind.
 func TestABackupRemovesRemainsOfAKilledOne(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

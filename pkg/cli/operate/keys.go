@@ -25,7 +25,7 @@ type keyFlags struct {
 	all                                      bool
 }
 
-// keysCommand creates, lists and revokes API keys directly in the catalog, so it needs no API key.
+// keysCommand creates, lists and revokes API keys directly in the catalog, so it doesn't need an API key.
 func (p commands) keysCommand() *cobra.Command {
 	keys := &cobra.Command{
 		Use: "keys create|list|revoke", Short: "Create, list and revoke API keys", GroupID: cli.GroupOperate, DisableFlagsInUseLine: true,
@@ -167,7 +167,7 @@ func (p commands) createKey(ctx context.Context, keys *catalog.Catalog, f keyFla
 // workspaceID matches valid ids for new workspaces. These ids appear in commands, logs and audit records.
 var workspaceID = lazyregexp.New(`^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$`)
 
-// parseLimits parses the limits of a key, such as queries=1000,requests_per_second=5.
+// parseLimits parses a key's limits, such as queries=1000,requests_per_second=5.
 func parseLimits(text string) (domain.Limits, error) {
 	if text == "" {
 		return nil, nil

@@ -18,7 +18,7 @@ import (
 	"github.com/sluice/sluice/pkg/originals"
 )
 
-// offlineBackup is a backup of a data directory not in use by a service.
+// offlineBackup is a backup of a data directory that no service is using.
 type offlineBackup struct {
 	*io.PipeReader
 	cancel context.CancelFunc
@@ -27,8 +27,8 @@ type offlineBackup struct {
 	close  []func() error
 }
 
-// cause returns why the backup failed. `err` is the error from reading the archive. If err only says that the backup
-// was aborted, cause waits until the backup has ended and returns the error that made it abort.
+// cause returns the reason why the backup failed. `err` is the error from reading the archive. If err only says that
+// the backup was aborted, cause waits until the backup has ended and returns the error that caused the abort.
 func (o *offlineBackup) cause(err error) error {
 	var aborted *backup.AbortedError
 	if !errors.As(err, &aborted) {

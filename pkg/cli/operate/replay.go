@@ -112,8 +112,8 @@ func parseSince(text string, now time.Time) (time.Time, error) {
 // failed.
 type replayProgress func(ctx context.Context, id string) (total, done, failed int64, err error)
 
-// watchReplay shows the replay's progress until it is complete or ctx is done, which doesn't stop the replay.
-// Datasources deleted or requeued since the replay began no longer count.
+// watchReplay shows the replay's progress until the replay is complete or ctx is done. If ctx is done, the replay
+// itself continues. Datasources deleted or requeued since the replay began no longer count.
 func watchReplay(ctx context.Context, progress replayProgress, id string, show cli.Progress) error {
 	tick := time.NewTicker(commandPoll)
 	defer tick.Stop()
