@@ -45,7 +45,7 @@ func ParseBytes(v string) (Bytes, error) {
 	return Bytes(n * unit), nil
 }
 
-// String formats the size with the largest unit that needs no fraction.
+// String formats the size with the largest unit that doesn't need a fraction.
 func (b Bytes) String() string {
 	for _, u := range []string{"TiB", "GiB", "MiB", "KiB"} {
 		if n := int64(b); n != 0 && n%units[strings.ToLower(u)] == 0 {

@@ -212,9 +212,9 @@ func parse(args, environ []string, name func(Setting) string) (Config, error) {
 	return c, errors.Join(faults...)
 }
 
-// defaultWindow returns the default maximum number of jobs in the stream, a few times the number processed at once.
-// With a larger window, a single upload would wait longer behind a large import, because the stream is first in, first
-// out.
+// defaultWindow returns the default maximum number of jobs in the stream, a few times the number processed
+// concurrently. With a larger window, a single upload would wait longer behind a large import, because the stream is
+// first in, first out.
 func defaultWindow(c Config) int {
 	if c.NATSURL == "" {
 		return 64

@@ -9,7 +9,8 @@ import (
 	"github.com/sluice/sluice/pkg/config"
 )
 
-// TestEverySecretSettingIsAmongTheSecrets sets every setting marked as secret, so it also covers new ones.
+// TestEverySecretSettingIsAmongTheSecrets sets every setting marked as secret, so that new ones are covered
+// automatically.
 func TestEverySecretSettingIsAmongTheSecrets(t *testing.T) {
 	t.Parallel()
 	environ := []string{"SLUICE_NATS_LISTEN=127.0.0.1:4222", "RERANK_URL=http://127.0.0.1:1", "RERANK_MODEL=m"}

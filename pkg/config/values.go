@@ -29,8 +29,8 @@ func text(field *string) func(string) error {
 	return func(v string) error { *field = v; return nil }
 }
 
-// listenAddress returns a function that parses a listen address (host:port) into the field. An empty value is valid,
-// too.
+// listenAddress returns a function that parses a listen address (host:port) into the field. An empty value is also
+// valid.
 func listenAddress(field *string) func(string) error {
 	return func(v string) error {
 		if v == "" {
