@@ -10,8 +10,8 @@ import (
 )
 
 // Access is the content of the access file, which tells commands on the same machine how to reach the service: its
-// address and an operator key. The file grants no extra rights, because whoever can read the data directory can read
-// all data anyway. Each start writes a new key, valid until the process exits.
+// address and an operator key. The file grants no extra rights, because anyone who can read the data directory can read
+// all data anyway. Each start writes a new key, which is valid until the process exits.
 type Access struct {
 	Address string `json:"address"`
 	Key     string `json:"key"`

@@ -80,7 +80,7 @@ func UnusableError(path string, err error) error {
 	return fmt.Errorf("data directory %s %s: set SLUICE_DATA_DIR or --data-dir to a directory that this user can write to", path, why)
 }
 
-// holder describes the process that holds the lock, or returns "" if it can't tell.
+// holder describes the process that holds the lock, or returns "" if it isn't known.
 func (d *Dir) holder() string {
 	pid, err := os.ReadFile(d.Join(PID))
 	if err != nil {
