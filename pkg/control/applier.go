@@ -10,7 +10,7 @@ import (
 )
 
 // EventLog delivers stored events in order, each at least once, until ctx is done. The handler receives up to `limit`
-// events at a time. If it fails, they are redelivered one by one, so that the events before a faulty one still get
+// events at a time. If it fails, they are redelivered one by one, so that the events before a faulty one are still
 // applied.
 type EventLog interface {
 	ConsumeBatches(ctx context.Context, limit int, handler func(context.Context, []domain.Event) error) error

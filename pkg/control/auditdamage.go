@@ -15,7 +15,7 @@ type damageable interface {
 	Check(ctx context.Context, space index.Space) error
 	Damaged() []index.Space
 	// Discard moves a damaged space's files out of the way and reports whether it moved any. If the space is intact,
-	// Discard leaves it alone and returns false.
+	// Discard does nothing and returns false.
 	Discard(ctx context.Context, space index.Space) (bool, error)
 }
 

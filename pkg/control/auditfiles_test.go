@@ -12,7 +12,8 @@ import (
 )
 
 // TestAuditKeepsTheContentOfFiles audits a store with three originals: a file in a datastore, a file in no datastore,
-// and an upload part. None of them may count as stray. If originals are lost or damaged, the audit must count them.
+// and an upload part. The audit must not report any of them as stray. If originals are lost or damaged, it must count
+// them.
 func TestAuditKeepsTheContentOfFiles(t *testing.T) {
 	t.Parallel()
 	synched := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)

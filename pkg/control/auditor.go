@@ -30,7 +30,7 @@ type AuditCatalog interface {
 	Leases
 }
 
-// Leases let only one process at a time perform a task.
+// Leases ensure that only one process at a time performs a task.
 type Leases interface {
 	// Lease acquires or renews the lease and reports whether the holder has it.
 	Lease(ctx context.Context, name, holder string, ttl time.Duration) (bool, error)
@@ -74,10 +74,10 @@ type Auditor struct {
 	running sync.Mutex // held during an audit: concurrent audits would each report only some of the differences
 }
 
-// Scope says how much an audit does. Periodic audits use the zero value.
+// Scope says how much work an audit does. Periodic audits use the zero value.
 type Scope struct {
-	// Thorough audits verify all checksums in the index and all originals' digests, and so find damage before a query
-	// or reader does.
+	// Thorough audits verify all checksums in the index and the digests of all originals, and so find damage before a
+	// query or reader does.
 	Thorough bool
 	// Prune makes the audit delete datasources that have neither rows nor an original.
 	Prune bool
@@ -112,7 +112,7 @@ const uploadGrace = time.Hour
 // Delay before the first audit after startup, so that it does not compete with recovery.
 const firstAudit = time.Minute
 
-// Name of the lease that a process needs for an audit. The process keeps the lease after the audit, so that the other
+// Name of the lease that a process needs for an audit. The process keeps the lease after the audit, so that other
 // processes skip their next one.
 const auditLease = "audit"
 
@@ -220,8 +220,8 @@ func (a *audit) auditAll(ctx context.Context) error {
 	return errors.Join(append(faults, a.originals(ctx))...)
 }
 
-// Adopt updates the catalog from the jobs in the job log whose generation is at least `from`. If an old copy of the
-// database was restored, it lacks those jobs.
+// Adopt updates the catalog from the jobs in the job log with a generation of at least `from`. The catalog lacks those
+// jobs if an old copy of the database was restored.
 func (a *Auditor) Adopt(ctx context.Context, from uint64, report *Report, note Note) error {
 	err := a.JobLog.LastJobs(ctx, from, func(job domain.Job) error {
 		adopted, err := a.Catalog.Adopt(ctx, job)

@@ -245,7 +245,7 @@ func TestAuditRepairsDifferences(t *testing.T) {
 	}
 }
 
-// TestAnArchiveThatHasLostItsOriginalKeepsItsFiles prunes datasources without content. Archives never have any.
+// TestAnArchiveThatHasLostItsOriginalKeepsItsFiles prunes datasources without content. Archives never have any content.
 func TestAnArchiveThatHasLostItsOriginalKeepsItsFiles(t *testing.T) {
 	t.Parallel()
 	synched := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
@@ -308,7 +308,7 @@ func TestAuditSkipsAnUnreadableDatastore(t *testing.T) {
 	}
 }
 
-// listings is an inventory that lists different rows when it is asked for them a second time.
+// listings is an inventory that lists different rows the second time.
 type listings struct {
 	inventory
 	again  []index.Stored

@@ -120,8 +120,7 @@ func (a *audit) verifyOriginal(ctx context.Context, o catalog.OriginalRef) error
 }
 
 // handleMissingOriginal handles a datasource whose original is not in the store. A synched web page is fetched again.
-// In all other cases, the loss is only counted, except that a datasource without any content is deleted if Prune is
-// set.
+// If Prune is set, a datasource without any content is deleted. In all other cases, the loss is only counted.
 func (a *audit) handleMissingOriginal(ctx context.Context, o catalog.OriginalRef) error {
 	if o.DatasourceID == "" {
 		exists, err := a.Originals.Exists(ctx, o.Key) // it may have been stored since the store was read
@@ -163,8 +162,8 @@ func (a *audit) hasLostOriginal(ctx context.Context, d domain.Datasource) (bool,
 	return !exists, nil
 }
 
-// fetchAgain requeues a web page without its cache validators. With them, the response might be "not modified", which
-// wouldn't restore the original.
+// fetchAgain requeues a web page without its cache validators. With them, the response might be "not modified", and the
+// original would not be restored.
 func (a *audit) fetchAgain(ctx context.Context, d domain.Datasource) error {
 	job, err := a.Catalog.NewJob(ctx, d, domain.JobCrawl)
 	if err != nil {
@@ -183,7 +182,7 @@ func (a *audit) fetchAgain(ctx context.Context, d domain.Datasource) error {
 const lostListed = 100
 
 // countLost counts a datasource that can't be repaired. The datasource has `have` of its `want` rows. If it has no rows
-// and Prune is set, countLost deletes it.
+// and Prune is set, countLost deletes the datasource.
 func (a *audit) countLost(ctx context.Context, d domain.Datasource, have, want int64) (deleted bool, err error) {
 	if a.lost[d.ID] {
 		return false, nil

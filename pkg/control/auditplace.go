@@ -22,8 +22,9 @@ type placeAudit struct {
 	suspects  []catalog.ActiveState // datasources that seem to have missing rows
 }
 
-// Maximum number of suspects whose rows are counted one by one. Beyond that, the whole place is listed again: at tens
-// of milliseconds per count in Milvus, counting after the loss of an index would take longer than the rebuild.
+// Maximum number of suspects whose rows are counted one by one. If there are more, the whole place is listed again: a
+// count takes tens of milliseconds in Milvus, so after the loss of an index, counting would take longer than the
+// rebuild.
 const maxCounts = 16
 
 func (a *audit) datastore(ctx context.Context, store domain.Datastore) error {
@@ -154,7 +155,7 @@ func (a *placeAudit) sweep(ctx context.Context, datasourceID string, from, below
 	return nil
 }
 
-// expected returns the generation of the datasource that belongs in the place, and its number of rows. It returns zeros
+// expected returns the datasource's generation that belongs in the place, and the number of its rows. It returns zeros
 // if the place should contain no rows for the datasource.
 func (a *placeAudit) expected(state catalog.ActiveState) (generation uint64, rows int64) {
 	switch {
@@ -195,7 +196,7 @@ func (a *placeAudit) datasource(ctx context.Context, state catalog.ActiveState, 
 	return nil
 }
 
-// rowCounter returns how many rows of a generation the place has.
+// rowCounter returns the number of rows the place has for a generation.
 type rowCounter func(ctx context.Context, datasourceID string, generation uint64) (int64, error)
 
 // confirm repairs the suspects whose rows really are missing.
@@ -242,7 +243,7 @@ func (a *placeAudit) incomplete(ctx context.Context, state catalog.ActiveState, 
 		if err != nil || deleted || d.Status == domain.StatusError {
 			return err
 		}
-		// The new job will fail for lack of the original, which tells users that it is lost.
+		// The new job will fail because the original is missing, and its error tells users that the original is lost.
 		return a.requeue(ctx, d)
 	}
 	a.missing++

@@ -23,8 +23,8 @@ import (
 )
 
 // runLoop calls `round` at once, then whenever `wake` fires and at least once per interval, until ctx is done. If round
-// reports more work, it is called again at once. If it fails, the error is logged and the next call is delayed, with
-// the delay doubling up to a minute. Each call is limited to `bound`, so that a hanging engine can't block the loop
+// reports more work, it is called again at once. If it fails, the error is logged and the next call is delayed with
+// exponential backoff of up to a minute. Each call is limited to `bound`, so that a hanging engine can't block the loop
 // forever.
 func runLoop(ctx context.Context, log *slog.Logger, wake <-chan struct{}, interval, bound time.Duration, round func(context.Context) (more bool, err error)) {
 	const maxDelay = time.Minute

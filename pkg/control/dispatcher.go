@@ -15,7 +15,7 @@ import (
 	"github.com/sluice/sluice/pkg/jobs"
 )
 
-// Outbox stores accepted jobs until they are published. OutboxWake fires when there may be a new job or new space in
+// Outbox stores accepted jobs until they are published. OutboxWake fires when there may be a new job or free space in
 // the window.
 type Outbox interface {
 	// Next returns the jobs to publish next. It is fair to all workspaces and returns new content before replays.
@@ -34,8 +34,8 @@ type Publisher interface {
 }
 
 // Dispatcher publishes jobs from the outbox to the stream, which holds at most Window unfinished jobs and always has
-// space for workspaces with few jobs in it. The other jobs wait in the outbox and are published fairly, so an upload
-// doesn't have to wait for another workspace's bulk import.
+// space for workspaces that have few jobs in it. All other jobs wait in the outbox and are published fairly, so an
+// upload doesn't have to wait for another workspace's bulk import.
 type Dispatcher struct {
 	Outbox Outbox
 	Jobs   Publisher
@@ -46,8 +46,8 @@ type Dispatcher struct {
 }
 
 const (
-	// Polling interval for the outbox. OutboxWake does not fire when a postponed job becomes due, and may miss other
-	// api processes' jobs. With a longer interval, a crawl with thousands of postponed pages would often stall.
+	// Polling interval for the outbox. OutboxWake does not fire when a postponed job becomes due, and may miss jobs
+	// from other api processes. With a longer interval, a crawl with thousands of postponed pages would often stall.
 	outboxPoll = 500 * time.Millisecond
 	// Maximum number of jobs recorded as published in a single transaction.
 	outboxBatch = 64
@@ -57,10 +57,10 @@ const (
 	refusedDelay = 30 * time.Second
 	// windowShare keeps part of the window free for other workspaces. A workspace with n jobs in the window gets
 	// another slot only while more than windowShare*n are free. So a single workspace can fill four fifths of the
-	// window, a second one four fifths of the rest, and so on. See admission.Options.Share.
+	// window, a second one four fifths of what is left, and so on. See admission.Options.Share.
 	windowShare = 0.25
-	// Besides the window, the stream may hold Window/scanShare jobs for scanned documents, and at least minScans. There
-	// is no need for more, because each of these jobs takes several seconds.
+	// In addition to the window, the stream may hold Window/scanShare jobs for scanned documents, but at least
+	// minScans. More aren't needed, because each of these jobs takes several seconds.
 	scanShare = 4
 	minScans  = 4
 )
@@ -133,8 +133,8 @@ func (d *Dispatcher) publish(ctx context.Context, wave []domain.Job) (stored []d
 	return stored, failed
 }
 
-// deferRefused keeps a refused job from blocking others: it defers the job, or fails it if the stream could never
-// accept it.
+// deferRefused keeps a refused job from blocking others. It defers the job or, if the stream could never accept it,
+// marks it as failed.
 func (d *Dispatcher) deferRefused(ctx context.Context, job domain.Job, cause error) error {
 	if errors.Is(cause, jobs.ErrStreamLost) || errors.Is(cause, jobs.ErrUnavailable) {
 		return nil // the stream would refuse all other jobs, too

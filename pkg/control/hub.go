@@ -12,7 +12,7 @@ type Watchers interface {
 }
 
 // Hub notifies this process's watchers of stored changes to datasources, and forwards the changes to other processes'
-// hubs. Changes made while a watcher is busy are combined and delivered later. So a watcher never misses a datasource's
+// hubs. Changes made while a watcher is busy are combined and delivered later, so a watcher never misses a datasource's
 // latest state and never blocks other watchers.
 type Hub struct {
 	announce func(datastoreID, datasourceID string) // nil if no other process has a hub
@@ -30,8 +30,8 @@ type watcher struct {
 	signal      chan struct{}
 }
 
-// NewHub returns a Hub without watchers. `announce` sends a change to the hubs in other processes. This hub may receive
-// the announcement, too. `announce` must not block. It is nil if no other process has a hub.
+// NewHub returns a Hub without watchers. `announce` sends a change to the hubs in other processes. It must not block.
+// This hub may receive the announcement as well. `announce` is nil if no other process has a hub.
 func NewHub(announce func(datastoreID, datasourceID string)) *Hub {
 	return &Hub{announce: announce, watchers: map[*watcher]struct{}{}, closed: make(chan struct{})}
 }

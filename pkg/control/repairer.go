@@ -128,7 +128,7 @@ func (r *Repairer) reschedule(ctx context.Context, note Note) error {
 	return err
 }
 
-// summary returns the last line of a repair's output. `consistent` means that the repair completed and found no
+// summary returns the last line of a repair's output. `consistent` means that the repair completed without finding any
 // differences.
 func (r Report) summary(consistent bool) string {
 	var parts []string

@@ -54,7 +54,8 @@ func (s *repairFixture) LastJobs(_ context.Context, _ uint64, f func(domain.Job)
 	return s.fault
 }
 
-// testStreams simulates an original store. Its value is what Repair returns: whether the store had to be recreated.
+// testStreams simulates an original store. Its value is the result of Repair, that is, whether the store had to be
+// recreated.
 type testStreams bool
 
 func (r testStreams) Repair(context.Context) (bool, error) { return bool(r), nil }

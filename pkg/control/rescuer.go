@@ -58,7 +58,7 @@ func (r *Rescuer) Run(ctx context.Context) {
 
 // ExpectLostJobs shortens the timeout for the next ten minutes. Call it if the catalog is older than the stream. Such a
 // catalog republishes jobs that were already in the stream. The stream drops them as duplicates and never delivers
-// them, so the Rescuer must replace them. Checking once is not enough, because an acknowledged job looks outstanding
+// them, so the Rescuer must replace them. A single check is not enough, because an acknowledged job looks outstanding
 // until all earlier jobs are acknowledged.
 func (r *Rescuer) ExpectLostJobs() {
 	r.shortTimeoutUntil.Store(r.Now().Add(shortTimeoutPeriod).UnixMicro())

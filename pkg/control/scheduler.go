@@ -87,8 +87,8 @@ type Reconciled struct {
 // Reconcile makes the schedules match the catalog. It logs and skips invalid schedules, and fails with
 // jobs.ErrNoSchedules if the servers don't support schedules. Several processes may call it at once.
 func (s *Scheduler) Reconcile(ctx context.Context) (done Reconciled, err error) {
-	// Read the schedules first. Then any schedule that isn't in the catalog was removed there; in the opposite order,
-	// it might just have been added in between.
+	// Read the schedules first. Then any schedule that isn't in the catalog must have been removed there. If the
+	// catalog were read first, the schedule might just have been added in between.
 	strays := map[scheduled]string{}
 	err = s.Schedules.Schedules(ctx, func(there jobs.Schedule) error {
 		strays[scheduled{there.DatastoreID, there.DatasourceID}] = there.Pattern

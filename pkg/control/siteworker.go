@@ -21,7 +21,7 @@ type Sites interface {
 
 // SiteWorker makes changes that affect too many of a site's pages for one transaction. It refetches or removes pages
 // that the last crawl did not find, refetches duplicates of removed pages, and cancels pages queued by a stopped crawl.
-// The catalog records the remaining work, so it continues after a restart and in other processes.
+// The catalog records the remaining work, so a task continues after a restart and in other processes.
 type SiteWorker struct {
 	Sites Sites
 	Hub   Watchers // nil if there are no watchers

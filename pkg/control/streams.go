@@ -58,7 +58,7 @@ func (k *StreamKeeper) repair(ctx context.Context, note Note) (rescued int, err 
 	if err != nil {
 		return 0, fmt.Errorf("repairing the streams: %w", err)
 	}
-	// Recreate the original store last: a job whose original is lost needs the streams to report that.
+	// Recreate the original store last, because a job whose original is lost needs the streams to report the loss.
 	if made, err := k.Originals.Repair(ctx); err != nil {
 		return 0, fmt.Errorf("repairing the store of originals: %w", err)
 	} else if made {

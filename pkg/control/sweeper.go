@@ -40,8 +40,8 @@ type JobLog interface {
 	PurgeCrawls(ctx context.Context, datastoreID, datasourceID string, below uint64) error
 }
 
-// Sweeper performs sweeps. It retries a failed sweep with increasing delays until it succeeds. Delays are harmless,
-// because the data is already invisible.
+// Sweeper performs sweeps. It retries a failed sweep with backoff until it succeeds. Delays are harmless, because the
+// data is already invisible.
 type Sweeper struct {
 	Sweeps    Sweeps
 	Stores    Stores
@@ -133,7 +133,7 @@ func (s *Sweeper) forget(ctx context.Context) (more bool, err error) {
 	return more, nil
 }
 
-// sweepClock returns the clock for deciding whether data is old enough to delete: `slower`, or `now` if slower is nil.
+// sweepClock returns the clock for deciding whether data is old enough to delete: `slower` or, if that is nil, `now`.
 func sweepClock(slower, now func() time.Time) func() time.Time {
 	if slower == nil {
 		return now

@@ -18,8 +18,8 @@ const (
 	holdDelay = 15 * time.Second
 )
 
-// sweepGroup is the grouping key for sweeps. The engine removes a whole group's rows in one call, about as fast as a
-// single sweep's.
+// sweepGroup is the grouping key for sweeps. The engine removes a whole group's rows in one call, which takes about as
+// long as it would for a single sweep.
 type sweepGroup struct {
 	attempts    int
 	datastoreID string // "" if no rows are removed
@@ -53,7 +53,7 @@ func grouped(tasks []catalog.SweepTask) (groups [][]catalog.SweepTask) {
 // groups are still large.
 func groupSize(attempts int) int { return max(sweepBatch>>(2*min(attempts, 3)), 1) }
 
-// settle performs a group of sweeps and returns the ids of the completed ones. It defers those that fail or have to
+// settle performs a group of sweeps and returns the ids of the completed ones. It defers sweeps that fail or have to
 // wait.
 func (s *Sweeper) settle(ctx context.Context, group []catalog.SweepTask) (done []string, err error) {
 	if group, err = s.deferHeld(ctx, group); err != nil {
@@ -77,8 +77,8 @@ func (s *Sweeper) settle(ctx context.Context, group []catalog.SweepTask) (done [
 	return done, nil
 }
 
-// deferHeld defers sweeps whose originals a backup needs and returns the others. Checking Holding once, before the
-// sweeps, is enough, because a backup sets it before copying the catalog.
+// deferHeld defers sweeps whose originals are needed by a backup and returns the others. Checking Holding once, before
+// the sweeps, is enough, because a backup sets it before copying the catalog.
 func (s *Sweeper) deferHeld(ctx context.Context, group []catalog.SweepTask) (free []catalog.SweepTask, err error) {
 	for _, task := range group {
 		if len(task.Originals) == 0 || s.Holding == nil || !s.Holding() {

@@ -22,9 +22,9 @@ type Upgrades interface {
 	UpdateDatastore(ctx context.Context, workspaceID, id string, p domain.DatastorePatch) (domain.Datastore, error)
 }
 
-// Upgrader moves datastores from a fast embedding model to a better one, one at a time. New content is embedded with
-// the fast model first, so that it is searchable at once. A datastore is moved after a while without new content. Mover
-// carries out the moves.
+// Upgrader moves datastores from a fast embedding model to a better one, one at a time. New content is first embedded
+// with the fast model, so that it is searchable at once. A datastore is moved once it has received no new content for a
+// while. Mover carries out the moves.
 //
 // If some of a datastore's content can't be moved, the move is cancelled and not retried for a day.
 type Upgrader struct {
@@ -82,7 +82,7 @@ func (u *Upgrader) round(ctx context.Context) (more bool, err error) {
 	return false, nil
 }
 
-// cancelFailed cancels a datastore's move if none of the content left can be moved.
+// cancelFailed cancels a datastore's move if none of the remaining content can be moved.
 func (u *Upgrader) cancelFailed(ctx context.Context, d domain.Datastore) error {
 	p, err := u.Catalog.MoveProgress(ctx, d.ID)
 	if err != nil {
