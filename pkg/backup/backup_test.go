@@ -57,7 +57,7 @@ func newTestSource(sizes ...int) *testSource {
 	return s
 }
 
-// noise returns n bytes that do not compress.
+// noise returns n incompressible bytes.
 func noise(n int, seed byte) []byte {
 	out := make([]byte, 0, n+sha256.Size)
 	for sum := sha256.Sum256([]byte{seed}); len(out) < n; sum = sha256.Sum256(sum[:]) {

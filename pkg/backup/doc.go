@@ -1,5 +1,5 @@
 // Package backup writes and reads backup archives, which are Zstandard-compressed tar files. Both directions stream, so
-// they need little memory, whatever the archive's size.
+// they need little memory, regardless of the archive's size.
 //
 //	sluice-backup.json   description of the archive; see Header
 //	catalog.db           snapshot of the catalog, a SQLite database
@@ -10,8 +10,8 @@
 //	SHA256SUMS           last: the SHA-256 of each previous member, in the format of sha256sum --check
 //
 // Each member's header has an extended record with the content's digest, so a reader detects damage as soon as it has
-// read the member. An archive without SHA256SUMS is truncated. The digests detect damage but not forgery: whoever can
-// write the archive can also write the digests.
+// read the member. An archive without SHA256SUMS is truncated. The digests detect damage but not forgery: anyone who
+// can write the archive can also write the digests.
 package backup
 
 import (
@@ -23,7 +23,7 @@ import (
 // Format is the archive format version that this program writes. It can't read newer formats.
 const Format = 1
 
-// Names of members.
+// Member names.
 const (
 	headerName    = "sluice-backup.json"
 	catalogName   = "catalog.db"

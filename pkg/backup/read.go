@@ -15,15 +15,15 @@ import (
 	"github.com/klauspost/compress/zstd"
 )
 
-// Sink receives an archive's content. Damage may be detected late, so a sink must not use the content before Read has
+// Sink receives an archive's content. Damage may be detected late, so a sink must not use the content until Read has
 // succeeded.
 type Sink interface {
 	// Catalog receives the catalog. It may leave some of `content` unread.
 	Catalog(ctx context.Context, h Header, content io.Reader) error
 	// Original receives an original of the given size. It may leave some of `content` unread.
 	Original(ctx context.Context, key string, size int64, content io.Reader) error
-	// Drop removes an original the sink has already received. Read calls it for originals that were already damaged
-	// when the backup was written.
+	// Drop removes an original that the sink has already received. Read calls it for originals that were already
+	// damaged when the backup was written.
 	Drop(ctx context.Context, key string) error
 }
 
@@ -39,10 +39,10 @@ const (
 	maxLoss   = 16 << 10
 )
 
-// Read reads an archive to its end and passes the content to the sink. If sink is nil, Read only verifies the archive.
-// It needs a few megabytes of memory, whatever the archive's size. The error is a DamagedError if the archive is
+// Read reads an archive to the end and passes the content to the sink. If sink is nil, Read only verifies the archive.
+// It needs a few megabytes of memory, regardless of the archive's size. The error is a DamagedError if the archive is
 // damaged, ErrNewer if this program is too old to read it, and an AbortedError if the backup was aborted. Originals
-// already lost when the backup was written are not an error; the report lists them.
+// already lost when the backup was written do not cause an error; the report lists them.
 func Read(ctx context.Context, r io.Reader, o Options, sink Sink) (Report, error) {
 	in := &countingReader{r: contextReader{ctx, r}}
 	unpacker, err := zstd.NewReader(in, zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true), zstd.WithDecoderMaxWindow(8*windowSize))
@@ -54,7 +54,7 @@ func Read(ctx context.Context, r io.Reader, o Options, sink Sink) (Report, error
 	if err := a.run(ctx); err != nil {
 		return a.report, a.explain(ctx, err, in)
 	}
-	// Read to the end, because the checksums of the compressed data come last.
+	// Read to the end, because the checksums for the compressed data come last.
 	if n, err := io.Copy(io.Discard, unpacker); err != nil {
 		return a.report, a.explain(ctx, err, in)
 	} else if n > maxTrailer {

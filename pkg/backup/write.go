@@ -38,11 +38,11 @@ type Content struct {
 	BytesPerSecond int64
 }
 
-// Number of bytes copied at a time. The rate limit applies to each such block.
+// Number of bytes copied at a time. The rate limit applies to each block of this size.
 const blockSize = 256 << 10
 
-// Write writes an archive. It needs a few megabytes of memory, whatever the size of the content. If Write fails, the
-// output is not a valid archive. If possible, its last member then says why.
+// Write writes an archive. It needs a few megabytes of memory, regardless of the content's size. If Write fails, the
+// output is not a valid archive. If possible, its last member then gives the reason.
 func Write(ctx context.Context, w io.Writer, c Content) (report Report, err error) {
 	sums, err := os.CreateTemp(c.TempDir, "sums-")
 	if err != nil {
@@ -63,7 +63,7 @@ func Write(ctx context.Context, w io.Writer, c Content) (report Report, err erro
 	c.Header.Format = Format
 	a.report.Header = c.Header
 	if err := a.fill(ctx, c); err != nil {
-		// Write the reason into the archive, so that readers see more than a truncated archive.
+		// Write the reason into the archive, so that readers learn more than that it is truncated.
 		if a.abort(c.Header.CreatedAt, reasonOf(ctx, err)) == nil {
 			_ = packer.Close()
 		}
@@ -225,9 +225,9 @@ func (a *archive) copy(ctx context.Context, r io.Reader, sum hash.Hash) error {
 
 var errTooLong = errors.New("it is longer than recorded in the catalog")
 
-// original writes one original, or a Loss if it can't be opened. The tar header has already promised the length, so
-// content that ends early is padded with zeros. If the content turns out to be damaged, a Loss follows as the next
-// member.
+// original writes one original, or a Loss if the original can't be opened. The tar header has already stated the
+// length, so content that ends early is padded with zeros. If the content turns out to be damaged, a Loss follows as
+// the next member.
 func (a *archive) original(ctx context.Context, c Content, datasourceID string, o domain.Original) error {
 	loss := Loss{Key: o.Key, Datasource: datasourceID, Name: o.Name}
 	content, err := c.Open(ctx, o.Key)

@@ -54,7 +54,7 @@ func (s Source) Write(ctx context.Context, w io.Writer, bytesPerSecond int64) (b
 	})
 }
 
-// lostOriginal converts an error from the original store to a Loss.Reason, or "" if the original isn't lost.
+// lostOriginal converts an error from the original store to a Loss.Reason. It returns "" if the original isn't lost.
 func lostOriginal(err error) string {
 	switch {
 	case errors.Is(err, originals.ErrNotFound), errors.Is(err, originals.ErrInvalidKey):
@@ -81,7 +81,7 @@ func Refusal(c config.Config) string {
 // a backup would never finish.
 const minRate = 64 << 10
 
-// ParseRate parses a read rate in bytes per second; "" and 0 mean no limit.
+// ParseRate parses a read rate in bytes per second. Both "" and 0 mean no limit.
 func ParseRate(text string) (int64, error) {
 	if text == "" || text == "0" {
 		return 0, nil
