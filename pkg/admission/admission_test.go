@@ -29,7 +29,8 @@ func TestAGateWithoutALimitAdmitsAll(t *testing.T) {
 	}
 }
 
-// TestTheLimitIsNotExceeded lets 100 clients enter at once and counts how many are inside, served and refused.
+// TestTheLimitIsNotExceeded lets 100 clients enter at once and counts how many are being served at a time, and how many
+// are served and refused in total.
 func TestTheLimitIsNotExceeded(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -13,7 +13,7 @@ import (
 	"github.com/sluice/sluice/pkg/admission"
 )
 
-// queue is a gate whose callers record the order they were admitted in.
+// queue is a gate whose callers record the order in which they were admitted.
 type queue struct {
 	gate *admission.Gate
 	all  sync.WaitGroup
@@ -22,7 +22,7 @@ type queue struct {
 	order []string
 }
 
-// join adds a caller to the flow; once admitted, the caller holds its slot for `stay`. join returns once the caller is
+// join adds a caller to the flow. Once admitted, the caller holds its slot for `stay`. join returns once the caller is
 // queued, admitted or refused.
 func (q *queue) join(ctx context.Context, flow string, weight int, stay time.Duration) {
 	q.all.Go(func() {
@@ -64,7 +64,7 @@ func TestFlowsTakeTurns(t *testing.T) {
 	})
 }
 
-// TestFlowsShareTimeNotCallers has one flow whose callers hold a slot ten times as long as the other flow's.
+// TestFlowsShareTimeNotCallers has two flows. One flow's callers hold a slot ten times as long as the other's.
 func TestFlowsShareTimeNotCallers(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -89,8 +89,8 @@ func TestFlowsShareTimeNotCallers(t *testing.T) {
 	})
 }
 
-// TestIdleFlowsSaveUpNothing lets one flow use the gate alone for a while. When a second flow arrives, the two take
-// turns: neither is charged or credited for the time before.
+// TestIdleFlowsSaveUpNothing lets one flow have the gate to itself for a while. When a second flow arrives, the two
+// take turns: neither is charged or credited for the time before that.
 func TestIdleFlowsSaveUpNothing(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

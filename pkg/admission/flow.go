@@ -20,14 +20,14 @@ type flow struct {
 const (
 	// A gate with fewer flows than this doesn't remove idle ones.
 	minSweep = 256
-	// Minimum charge per caller. At zero cost, flows would not take turns.
+	// Minimum charge per caller. If callers cost nothing, flows would not take turns.
 	minCost = time.Microsecond
-	// Weight of the old estimate when updating a flow's cost per caller. The latest caller's cost has weight 1.
+	// Weight of the old estimate when a flow's cost per caller is updated. The latest caller's cost has weight 1.
 	estimateWeight = 7
 )
 
-// start returns the virtual time at which the flow's next caller starts, as in start-time fair queueing: the time the
-// flow has used, or the gate's clock if that is later. An idle flow therefore earns no credit.
+// start returns the virtual time at which the flow's next caller starts, as in start-time fair queueing. That is the
+// time the flow has used or the gate's clock, whichever is later, so an idle flow earns no credit.
 func (f *flow) start(clock time.Duration) time.Duration { return max(f.used, clock) }
 
 // before returns the flow whose caller should be admitted first: the one that has used less time. Ties go to the flow
@@ -143,8 +143,8 @@ func (g *Gate) next() (*flow, int) {
 		case g.opts.Limit-g.used < weight:
 			blocked = true
 		case blocked && (f.held > 0 || weight > g.opts.Spare):
-			// Skip this caller: it could take slots the blocked caller is waiting for, and a steady stream of light
-			// callers could delay the blocked one forever.
+			// Skip this caller. It could take slots that the blocked caller is waiting for, and a steady stream of
+			// light callers could delay the blocked one forever.
 		default:
 			return f, at
 		}

@@ -24,8 +24,8 @@ type Options struct {
 	Waiting int // maximum queue length; beyond it, a caller from the longest flow queue is refused; -1 means no maximum
 
 	// Time-outs for waiting callers: Burst for those that arrive in a burst, OverloadTimeout for those that arrive
-	// during sustained load. If OverloadTimeout is 0, callers wait until their context is done, and each flow is first
-	// in, first out.
+	// during sustained load. If OverloadTimeout is 0, callers wait until their context is done, and each flow is served
+	// first in, first out.
 	OverloadTimeout, Burst time.Duration
 	// Interval is how long a flow's queue may be non-empty before its load no longer counts as a burst. 0 means all
 	// load counts as sustained.
@@ -38,7 +38,7 @@ type Options struct {
 	// for other flows. 0 means no such limit.
 	Share float64
 	// Alone is how long a flow must have had the gate to itself before Spare and Share stop limiting it. Another flow's
-	// next caller may then have to wait for a slot. 0 means they always apply.
+	// next caller may then have to wait for a slot. 0 means that Spare and Share always apply.
 	Alone time.Duration
 }
 
@@ -65,7 +65,7 @@ type Gate struct {
 	switched time.Time // when `last` last changed
 }
 
-// waiter is a queued caller. Whichever goroutine removes it from the queue admits or refuses it, exactly once.
+// waiter is a queued caller. Whichever goroutine removes it from the queue must admit or refuse it, exactly once.
 type waiter struct {
 	flow     *flow
 	weight   int
@@ -123,7 +123,7 @@ func (g *Gate) EnterWeighted(ctx context.Context, flow string, weight int) (*Slo
 	return slot, slot != nil
 }
 
-// TryEnter admits a caller from the flow if it doesn't have to wait, and otherwise returns false. A false result does
+// TryEnter admits a caller from the flow if it doesn't have to wait, and otherwise returns false. Returning false does
 // not count as a refusal. An admitted caller must call Leave on the slot exactly once.
 func (g *Gate) TryEnter(flow string) (*Slot, bool) {
 	if g == nil || g.opts.Limit <= 0 {
