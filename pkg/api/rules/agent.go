@@ -48,8 +48,8 @@ func promptsRule(body map[string]any) []domain.FieldError {
 	return faults
 }
 
-// visitorFaults rejects visitor ids with control characters, because lists, exports and logs would output them
-// unescaped.
+// visitorFaults rejects visitor ids with control characters, because lists, exports and logs would show them
+// unchanged.
 func visitorFaults(field string, value any) []domain.FieldError {
 	id, _ := value.(string)
 	at := strings.IndexFunc(id, func(r rune) bool { return unicode.IsControl(r) && r != 0 }) // the parser reports NUL
