@@ -20,7 +20,7 @@ type Sweep struct {
 	Crawls uint64
 }
 
-// AllGenerations, used as Sweep.Below, deletes every row of the datasource.
+// AllGenerations is the value of Sweep.Below that deletes every row of the datasource.
 const AllGenerations uint64 = math.MaxUint64
 
 // Outcome holds an event's consequences other than the changes to the datasource. They must be stored in the same
