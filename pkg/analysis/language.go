@@ -94,7 +94,7 @@ func voteByFunctionWords(words []string, among functionWordVotes) (Language, boo
 	return among.elect(among.votesOf(words))
 }
 
-// votesOf returns, per word, a bit set of the languages in which it is a function word.
+// votesOf returns, for each word, the set of languages in which it is a function word, as a bit set.
 func (v functionWordVotes) votesOf(words []string) []uint64 {
 	return lists.Map(words, func(w string) uint64 { return v.byWord[w] })
 }

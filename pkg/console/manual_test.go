@@ -98,7 +98,8 @@ func TestTheDocumentationIsReadByKeyboard(t *testing.T) {
 	c.until(`[...document.querySelectorAll('#found a mark')].some((e) => e.textContent === 'OPENAI_BASE_URL')`)
 }
 
-// hiddenFocus is a JavaScript expression for the focused element if its focus is invisible, and otherwise "".
+// hiddenFocus is a JavaScript expression that yields the focused element's HTML if its focus isn't visible, and ""
+// otherwise.
 const hiddenFocus = `(() => {
 	const e = document.activeElement, style = getComputedStyle(e), {left, right, top, bottom} = e.getClientRects()[0];
 	const within = (from, to, size) => (Math.max(from, 0) + Math.min(to, size)) / 2; // the middle of the part that is in the window

@@ -103,7 +103,7 @@ func (r Report) Clean() bool {
 	return r == Report{Datasources: r.Datasources, Unfinished: r.Unfinished}
 }
 
-// Note receives an audit's findings and actions, for the operator. Each call is one line.
+// Note reports an audit's findings and actions to the operator, one line per call.
 type Note func(format string, args ...any)
 
 // An unreferenced original younger than uploadGrace doesn't count as stray: its upload may still be in progress.

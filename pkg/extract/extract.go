@@ -77,7 +77,7 @@ type Options struct {
 	// PictureTime is the maximum time to spend on OCR of a document's pictures, all of them together. Default
 	// PictureTime.
 	PictureTime time.Duration
-	// Log receives a warning for each child that dies. Default slog.Default().
+	// Log receives a warning for each child that dies. Defaults to slog.Default().
 	Log *slog.Logger
 }
 
@@ -150,9 +150,9 @@ type Request struct {
 	// Languages are the languages of scanned pages in Tesseract's notation, such as eng or deu. If empty, the languages
 	// installed for each page's script are tried.
 	Languages []string
-	// Defer makes Extract fail with an error of kind Scanned instead of spending seconds per page on OCR. If a document
-	// has other text besides pictures, Extract returns that text and lists the pictures in the document's Unread. Defer
-	// has no effect if Tesseract is not installed.
+	// Defer makes Extract return a Scanned error instead of spending seconds per page on OCR. If a document has text as
+	// well as pictures, Extract returns the text and lists the pictures in the document's Unread. Defer has no effect if
+	// Tesseract is not installed.
 	Defer bool
 	// Progress, if set, is called before OCR of each page with the number of pages done and the total.
 	Progress func(done, total int)

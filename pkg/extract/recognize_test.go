@@ -121,7 +121,7 @@ func TestATextWaitsForNoScan(t *testing.T) {
 			t.Fatal("the scans were not examined")
 		}
 	}
-	// All scans are queued for OCR, which handles one page at a time. So the only slot for reading documents is free.
+	// The scans wait in the OCR queue and don't hold the only slot for reading documents, so that slot is free.
 	doc, err := x.Extract(t.Context(), extract.Request{Workspace: "scans", Reader: strings.NewReader("# A text\n\nIt is read at once.\n"), Name: "a.md"})
 	if err != nil || len(doc.Blocks) != 2 {
 		t.Errorf("the text: %v", err)

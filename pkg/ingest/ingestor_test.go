@@ -118,7 +118,7 @@ func TestIngestionSucceedsWithoutProgressReports(t *testing.T) {
 	})
 }
 
-// different wraps a function that returns chunks. It gives each chunk a different text.
+// different wraps a function that returns chunks and makes each chunk's text unique.
 func different(chunks func(*domain.Document) ([]domain.Chunk, error)) func(*domain.Document) ([]domain.Chunk, error) {
 	return func(doc *domain.Document) ([]domain.Chunk, error) {
 		all, err := chunks(doc)

@@ -16,7 +16,7 @@ import (
 )
 
 // batchRows is the number of chunks embedded and written at a time: enough to fill a model server's batch and a group
-// commit, but few enough for frequent progress reports and Milvus Lite's limit (256 rows).
+// commit, but few enough to report progress often and to stay within Milvus Lite's limit of 256 rows.
 const batchRows = 128
 
 type writer struct {

@@ -17,8 +17,8 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// server supports all wire formats and rejects whatever the real servers do. A text's score is the number it starts
-// with.
+// server supports all wire formats and rejects whatever the real servers would reject. A text's score is the number it
+// starts with.
 type server struct {
 	*httptest.Server
 	mu       sync.Mutex

@@ -140,7 +140,7 @@ func (r *Retriever) count(ctx context.Context, ds domain.Datastore, f index.Filt
 	}
 }
 
-// countIn counts values in a datastore's place given by ds.Type and ds.EmbeddingModel.
+// countIn counts a datastore's values in the place that ds.Type and ds.EmbeddingModel identify.
 func (r *Retriever) countIn(ctx context.Context, ds domain.Datastore, f index.Filter, keys []string) (index.Counts, error) {
 	engine, err := r.deps.Indexes.Index(ds.Type)
 	if err != nil {

@@ -18,7 +18,7 @@ const (
 	searched    = 10 // fragments that an answer is composed from
 )
 
-// fault says why an answer lacks the gold answer to one part of a joined question.
+// fault explains how an answer misses the gold answer to one part of a joined question.
 type fault string
 
 // Possible faults, ordered by the stage at which they arise, from splitting the question to quoting a fragment.

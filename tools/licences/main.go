@@ -62,7 +62,7 @@ const programs = "github.com/sluice/sluice/cmd/..."
 // tags holds the Makefile's build tags.
 const tags = "nomsgpack,grpcnotrace"
 
-// models lists packages in this project that contain other people's work. Their directories have notices.
+// models lists this project's packages that contain third-party work. Each has a notice in its directory.
 var models = []string{"github.com/sluice/sluice/pkg/embed/minilm", "github.com/sluice/sluice/pkg/embed/static"}
 
 // list returns the modules in the programs, and the packages in `models` as if they were modules.

@@ -30,8 +30,8 @@ var ErrTooLong = errors.New("the prompt is longer than the model's context windo
 
 // Models maps model names to models.
 type Models interface {
-	// Models returns the models for a model name from the API (see domain.ModelNames), in the order in which to try
-	// them. There is at least one. If a model fails without emitting text, the next one is called.
+	// Models returns one or more models to try, in order, for the model name in an API request (see domain.ModelNames).
+	// If a model fails without emitting text, the next one is called.
 	Models(name string) []Model
 }
 

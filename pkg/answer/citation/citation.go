@@ -125,7 +125,7 @@ func (c *citationFilter) write(piece string) string {
 	return c.read(c.pending+piece, false)
 }
 
-// close returns the text held back.
+// close returns any text that is still being held back.
 func (c *citationFilter) close() string {
 	return c.read(c.pending, true)
 }

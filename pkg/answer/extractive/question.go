@@ -103,8 +103,8 @@ func newQuestion(p chat.Prompt, fragments []domain.Fragment) question {
 
 // evenness returns a constant to add to every word's weight, or 0 if there are enough chunks. With few chunks, weights
 // by rarity are misleading. If there is only one chunk, for example, each word in it weighs 0.3 and every other word
-// 1.4, so even the passage with the answer seems to contain few of the question's words. The constant raises the weight
-// of a word that is in no chunk to evenBelow. See ADR 43.
+// 1.4, so the question's words that are missing from the chunk dominate, and even the passage with the answer scores
+// badly. The constant is chosen so that a word found in no chunk weighs evenBelow. See ADR 43.
 func evenness(chunks int, rare float64) float64 {
 	if chunks == 0 {
 		return 0

@@ -109,13 +109,13 @@ func newCommand(hints, pattern string) command {
 // reminders match instructions not to forget something, which don't address a model.
 var reminders = skeletons(`(?:not|n't|never|nicht|ne pas|n'|no|nunca|non|nao|niet|nu|nie|не|不要|别|勿) ?(?:sie )?(?:forget|vergessen|oublie\w*|olvid\w*|dimentica\w*|esque\w*|vergeet|vergeten|uita\w*|zapomn\w*|забудь\w*|забыва\w*|忘记|忘記)`)
 
-// skeletons compiles patterns for matching skeletons.
+// skeletons compiles patterns to be matched against the output of skeleton.
 func skeletons(patterns ...string) func() *regexp.Regexp {
 	return lazyregexp.New(replaceLookalikes(strings.Join(patterns, "|")))
 }
 
-// replaceLookalikes prepares a pattern for matching skeletons: like skeleton, it removes accents and invisible
-// characters.
+// replaceLookalikes prepares a pattern to be matched against the output of skeleton. Like that function, it removes
+// accents and invisible characters.
 func replaceLookalikes(text string) string {
 	return norm.NFC.String(strings.Map(visibleRune, norm.NFKD.String(text)))
 }

@@ -98,9 +98,8 @@ func Detect(question string) analysis.Language {
 	return best // for inconclusive text, analysis.Detect also returns English
 }
 
-// PhrasesFor returns the phrases in the question's language. If that language is unclear, it uses the language of the
-// latest earlier question whose language is clear. If there is no such question, it uses the language that all
-// fragments share, or else English.
+// PhrasesFor returns the phrases in the question's language. If that is unclear, it falls back to the most recent
+// earlier question with a clear language, then to the language that all fragments share, then to English.
 func PhrasesFor(question string, history []chat.Turn, fragments []domain.Fragment) Phrases {
 	lang := Detect(question)
 	for _, t := range slices.Backward(history) {

@@ -1,5 +1,5 @@
-// Package upload reads a multipart form with a file within limits, stores the file temporarily and reports every fault
-// in the form. It does not depend on datasources; pkg/api may import it.
+// Package upload parses a multipart form that contains a file. It enforces limits, stores the file temporarily and
+// reports everything that is wrong with the form. It does not depend on datasources; pkg/api may import it.
 package upload
 
 import (

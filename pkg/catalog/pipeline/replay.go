@@ -34,10 +34,17 @@ type ReplayFilter struct {
 // Number of datasources queued per transaction by a replay.
 const replayBatch = 200
 
-// kind returns the kind of job that replays a datasource, or "" if the datasource gets no job. A site gets a job only
-// if web content is fetched again. This is a crawl job, which then creates jobs for the site's pages. A page gets a
-// crawl job if it was never fetched or, when failures are replayed, if its last fetch failed. An archive is unpacked
-// again if content is fetched again or the archive failed; otherwise, only its files are read again.
+// kind returns the kind of job that replays a datasource, or "" if the datasource gets no job:
+//
+//   - site: a crawl job, which creates jobs for the site's pages, if content is fetched again
+//   - page: a crawl job if content is fetched again, if the page was never fetched, or if failures are replayed and its
+//     last fetch failed; otherwise an ingest job
+//   - archive: an ingest job, which unpacks it again, if content is fetched again or failures are replayed
+//   - any other datasource: an ingest job if it has an original
+//
+// When content is fetched again, a page of a site or a file from an archive gets no job here, because the job of its
+// site or archive creates one. It does get a job if the filter selects only failures or only this datasource. When
+// stored content is processed, a skipped datasource gets no job, because it has no content.
 func (f ReplayFilter) kind(d record.Record) domain.JobKind {
 	web := d.Type == domain.TypeWebPage || d.Type == domain.TypeWebSite
 	switch {

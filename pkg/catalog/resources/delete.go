@@ -26,8 +26,8 @@ func (c *Resources) DeleteDatasource(ctx context.Context, ws, id string) (domain
 	return r.Datasource, err
 }
 
-// DeleteIf deletes the datasource unless it is waiting for a job or got another job after the caller read d. It reports
-// whether it deleted the datasource.
+// DeleteIf deletes the datasource unless it has a pending job or a job was queued for it after the caller read d. It
+// reports whether it deleted the datasource.
 func (c *Resources) DeleteIf(ctx context.Context, d domain.Datasource) (bool, error) {
 	deleted := false
 	err := c.db.Update(ctx, "deleting a datasource", func(t *db.Tx) error {

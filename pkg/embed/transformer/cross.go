@@ -276,7 +276,7 @@ func (n *network) score(ctx context.Context, w *workspace, pairs []pair, h *head
 		return err
 	}
 	// The last layer is needed only for each text's first token. Move these tokens' vectors to the first rows of the
-	// matrices, so that feedForward computes no others.
+	// matrices, so that feedForward computes only those.
 	n.kernel.apply(n.layers[last].qkv, w, w.qkv, w.x, tokens)
 	first := 0
 	for i, text := range texts {

@@ -10,7 +10,7 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// BenchmarkFiftyPairs scores 50 pairs of 128 tokens in networks with random weights, of the same sizes as
+// BenchmarkFiftyPairs scores 50 pairs of 128 tokens each, using randomly initialised networks the size of
 // ms-marco-MiniLM-L2-v2 and -L6-v2.
 func BenchmarkFiftyPairs(b *testing.B) {
 	pairs := make([]pair, 50)

@@ -13,7 +13,7 @@ import (
 	"github.com/sluice/sluice/pkg/extract/format"
 )
 
-// converter converts a message and the messages attached to it to Internet mail.
+// converter converts a message, and any messages attached to it, into Internet mail.
 type converter struct {
 	p    *format.Parser
 	left int64 // bytes that may still be read from streams, which overlap in hostile files
@@ -165,8 +165,8 @@ func (c *converter) attachedMessage(s *storage, a *properties, nesting int) ([]p
 	return []part{{header: [][2]string{{"Content-Type", "message/rfc822"}}, body: message}}, nil
 }
 
-// attachmentHeader returns the header fields for an attachment's type and name. They also show whether the attachment
-// is a picture in the message's text.
+// attachmentHeader returns the header fields that give an attachment's type and name and tell whether it is inline,
+// such as a picture in the message's text.
 func (c *converter) attachmentHeader(a, message *properties) [][2]string {
 	kind := strings.ToLower(strings.TrimSpace(a.text(tagMIME)))
 	if media, _, err := mime.ParseMediaType(kind); err != nil || !strings.Contains(media, "/") || strings.HasPrefix(media, "multipart/") || strings.HasPrefix(media, "message/") {

@@ -32,8 +32,8 @@ type headerTree struct {
 	grouped bool // a name spans several columns
 }
 
-// headerNode is a range of columns with a common name, together with that name's position. A column without a name is a
-// node too.
+// headerNode is a range of columns that share a name, and the position of that name. A column without a name is a node
+// too.
 type headerNode struct {
 	from, to int // range of columns
 	names    []string

@@ -75,7 +75,7 @@ func (c *scannedPages) route() string {
 	return ", ocr for " + pageNumbers(c.recognised)
 }
 
-// mean returns the mean confidence, weighted by letters.
+// mean returns the pages' mean confidence, weighted by number of letters.
 func (c *scannedPages) mean() float64 { return c.confidence / float64(max(c.letters, 1)) }
 
 // noText returns the error for a file without text, even after OCR.

@@ -47,9 +47,9 @@ var (
 	ErrOutput  = errors.New("the program wrote more than its limit")
 )
 
-// Run runs a program and returns its standard output. Standard input is `in`, or empty if `in` is nil. As far as the
-// system supports it, the program can't use the network, start other programs or write files. Run stops it when ctx is
-// done.
+// Run runs a program and returns its standard output. Standard input is `in`, or empty if `in` is nil. Where the system
+// supports it, the program is barred from using the network, starting other programs or writing files. Run stops it
+// when ctx is done.
 func Run(ctx context.Context, p Program, in *os.File) ([]byte, error) {
 	exe, err := executable()
 	if err != nil {

@@ -16,7 +16,7 @@ var (
 		choices dl def-list qandaset glosslist`)
 	// numbered are the lists whose items have numbers.
 	numbered = wordset.Of(`orderedlist ol procedure substeps steps`)
-	// terms contain a term. Its definition is in another element.
+	// terms are the elements that contain a term whose definition is in a separate element.
 	terms = wordset.Of(`term dt glossterm`)
 	// code holds text whose line breaks matter.
 	code = wordset.Of(`programlisting screen literallayout codeblock msgblock pre preformat eg address`)

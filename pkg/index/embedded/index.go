@@ -35,7 +35,7 @@ type Options struct {
 	sizes     vector.Thresholds
 	testWrite func(dir string) error // default: testWrite
 	idleTime  time.Duration          // time without writes after which a space is settled
-	// Log receives errors from background work. Default slog.Default().
+	// Log receives errors from background work. Defaults to slog.Default().
 	Log *slog.Logger
 }
 

@@ -10,8 +10,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestASpaceIsReadWhileItsDiskRefusesWrites makes a commit fail as if the disk had become read-only. On such a disk, no
-// space can be opened, so the space must stay open and readable.
+// TestASpaceIsReadWhileItsDiskRefusesWrites makes a commit fail as if the disk had become read-only. A space can't be
+// reopened on such a disk, so the failed commit must leave it open and readable.
 func TestASpaceIsReadWhileItsDiskRefusesWrites(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

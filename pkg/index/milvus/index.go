@@ -38,7 +38,7 @@ type Options struct {
 	CallTimeout time.Duration
 	// LoadTimeout is the timeout for creating and loading a collection. Default 2 min.
 	LoadTimeout time.Duration
-	// Log receives messages from background work. Default slog.Default().
+	// Log receives messages from background work. Defaults to slog.Default().
 	Log *slog.Logger
 }
 

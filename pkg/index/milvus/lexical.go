@@ -136,9 +136,9 @@ const (
 	maxCandidates = 16_384 // the servers' limit
 )
 
-// candidateLimit returns how many candidates to fetch for `limit` requested rows. The more the average row length
-// differs from the one that stored weights assume, the lower the best rows may rank, and the more candidates are
-// needed.
+// candidateLimit returns how many candidates to fetch for `limit` requested rows. Stored weights assume an average row
+// length. The further the real average is from it, the lower the best rows may rank, so the more candidates are
+// fetched.
 func (q lexicalQuery) candidateLimit(limit int) int {
 	more := float64(limit+minExtraRows) * (q.mismatch + minExtraShare)
 	return int(min(float64(limit)+math.Ceil(more), maxCandidates))

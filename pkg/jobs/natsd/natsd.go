@@ -40,7 +40,7 @@ type Options struct {
 	MaxBytes int64
 	// StartTimeout is the time limit for starting, including recovery of the store. Default 30 s.
 	StartTimeout time.Duration
-	// Log receives the server's warnings and errors. Default slog.Default.
+	// Log receives the server's warnings and errors. Defaults to slog.Default().
 	Log *slog.Logger
 }
 

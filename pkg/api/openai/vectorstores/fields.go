@@ -99,7 +99,8 @@ func attributesIn(metadata map[string]any) map[string]any {
 	return out
 }
 
-// withAttributes replaces the attributes in metadata. Values that can't be attributes stay.
+// withAttributes replaces the attributes in metadata. It leaves values that can't be attributes alone, unless a new
+// attribute has the same key.
 func withAttributes(metadata, attributes map[string]any) map[string]any {
 	out := maps.Clone(attributes)
 	if out == nil {

@@ -80,8 +80,9 @@ func openDB(path string, writer bool, conns int) (*sql.DB, error) {
 		query["_pragma"] = append(query["_pragma"], "query_only(1)")
 	}
 	if runtime.GOOS != "windows" { // Windows lacks this VFS
-		// A single process uses the index, so its connections can share the WAL's state in memory. By default they would map
-		// a file. A page fault there on a hanging disk would block the garbage collector, and with it the whole process.
+		// Only one process uses the index, so its connections can share the WAL's state in memory. By default they would
+		// mmap a file, and a page fault on it while the disk hangs would block the garbage collector, and with it the whole
+		// process.
 		query.Set("vfs", "unix-excl")
 	}
 	db, err := sql.Open("sqlite", (&url.URL{Scheme: "file", Path: filepath.ToSlash(abs), RawQuery: query.Encode()}).String())
