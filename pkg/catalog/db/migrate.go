@@ -61,7 +61,7 @@ func (e *NewerError) Error() string {
 type OlderError struct{ Have, Oldest int64 }
 
 func (e *OlderError) Error() string {
-	return fmt.Sprintf("its schema version, %d, is from before the first release and cannot be upgraded (the oldest that can is %d): "+
+	return fmt.Sprintf("its schema version %d is from before the first release and cannot be upgraded (the oldest that can is %d): "+
 		"add the content again to an empty data directory or database, or keep using the program that wrote this one", e.Have, e.Oldest)
 }
 
