@@ -49,5 +49,5 @@ for (const [name, open] of Object.entries(transports)) {
   console.log("  ", name);
 }
 await assert.rejects(new Client({ name: "check", version: "1" }).connect(
-  new StreamableHTTPClientTransport(new URL(base + "/mcp"), { requestInit: { headers: { Authorization: "Bearer sk_wrong" } } })), /401|Unauthorized|not valid/);
+  new StreamableHTTPClientTransport(new URL(base + "/mcp"), { requestInit: { headers: { Authorization: "Bearer sk_wrong" } } })), /401|Unauthorized|revoked or expired/);
 console.log("   a wrong key");
