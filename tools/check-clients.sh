@@ -91,7 +91,7 @@ for how in inspect inspect_http; do
   expect 'sluice://datasources/' --method resources/list
 done
 if KEY=sk_wrong inspect_http --method tools/list >"$work/inspected" 2>&1; then echo "a wrong key was taken" >&2; exit 1; fi
-grep -q 'the API key is not valid' "$work/inspected"
+grep -q 'the API key is wrong, revoked or expired' "$work/inspected"
 echo "== generated clients"
 mkdir -p "$work/generated"
 tools/clients/generated/check.sh "$work/generated"
