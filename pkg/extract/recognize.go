@@ -144,7 +144,7 @@ func (r *recognition) close() {
 // finish adds a warning about OCR languages that are not installed.
 func (r *recognition) finish(doc *domain.Document, err error) (*domain.Document, error) {
 	if err == nil && len(r.missing) > 0 {
-		doc.Warnings = append(doc.Warnings, fmt.Sprintf("OCR ran without these languages, because they are not installed on the machine that reads documents: %s", strings.Join(r.missing, ", ")))
+		doc.Warnings = append(doc.Warnings, fmt.Sprintf("OCR ran without some languages because they are not installed on the machine that processes documents: %s", strings.Join(r.missing, ", ")))
 	}
 	return doc, err
 }

@@ -45,7 +45,7 @@ type Scans struct {
 }
 
 // NoOCR is the hint for documents read without OCR.
-const NoOCR = "install Tesseract on the machine that reads documents and re-index the file, or add a text layer"
+const NoOCR = "install Tesseract on the machine that processes documents and re-index the file, or add a text layer"
 
 // Advice returns what users can do about unrecognised pages.
 func (s Scans) Advice() string { return cmp.Or(s.Hint, NoOCR) }

@@ -94,7 +94,7 @@ func (r *reader) run() error {
 		}
 	}
 	if !r.closed {
-		r.p.Out.Warn("the file ends in the middle; the text before its end was read")
+		r.p.Out.Warn("the file is cut off; only the text before that point was read")
 	}
 	for len(r.groups) > 1 {
 		if err := r.close(); err != nil {

@@ -145,7 +145,7 @@ func TestHostileFiles(t *testing.T) {
 		})
 	}
 	cut := readtest.MustParse(t, "a.rtf", []byte(word[:strings.Index(word, `{\listtext`)]))
-	if len(cut.Warnings) != 1 || !bytes.Contains([]byte(cut.Warnings[0]), []byte("ends in the middle")) {
+	if len(cut.Warnings) != 1 || !bytes.Contains([]byte(cut.Warnings[0]), []byte("the file is cut off")) {
 		t.Errorf("warnings = %q, want one about the end", cut.Warnings)
 	}
 }

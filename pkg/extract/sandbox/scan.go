@@ -33,7 +33,7 @@ func (c *childServer) scan(src format.Source, req Request) (angle []byte, err er
 	}
 	f, err := os.Create(filepath.Join(os.TempDir(), pictureFile)) //nolint:gosec // the folder belongs to this child alone
 	if err != nil {
-		return nil, fmt.Errorf("creating a file for a picture: %w", err)
+		return nil, fmt.Errorf("creating a file for a page image: %w", err)
 	}
 	return strconv.AppendFloat(nil, picture.Angle, 'g', -1, 64), errors.Join(writeGraymap(f, picture.Gray), f.Close())
 }
@@ -84,11 +84,11 @@ func (w *Worker) Picture() (*os.File, error) {
 		err = fmt.Errorf("the file %s is not a picture that the extraction process may write", pictureFile)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("opening the picture of a page: %w", err)
+		return nil, fmt.Errorf("opening the page image: %w", err)
 	}
 	f, err := openNoFollow(path)
 	if err != nil {
-		return nil, fmt.Errorf("opening the picture of a page: %w", err)
+		return nil, fmt.Errorf("opening the page image: %w", err)
 	}
 	return f, nil
 }

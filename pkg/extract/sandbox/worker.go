@@ -284,7 +284,7 @@ func (w *Worker) exitError(maxMemory int64, cpuSeconds uint64, cause error) erro
 	switch {
 	case w.cmd.ProcessState.ExitCode() == exitCPU:
 		return &format.Error{Kind: format.Resources, Err: detail,
-			Message: fmt.Sprintf("reading the file takes more than %s of CPU time, the limit for a file of its size (for large files, SLUICE_EXTRACT_TIMEOUT sets it); simplify or split the file", durationText(time.Duration(cpuSeconds)*time.Second))}
+			Message: fmt.Sprintf("reading the file took more than %s of CPU time, the limit for files of this size; simplify or split the file (the limit for large files is set by SLUICE_EXTRACT_TIMEOUT)", durationText(time.Duration(cpuSeconds)*time.Second))}
 	case strings.Contains(words, "stack overflow"), strings.Contains(words, "stack exceeds"):
 		return &format.Error{Kind: format.Damaged, Err: detail, Message: "the file is nested too deeply"}
 	case w.cmd.ProcessState.ExitCode() == -1:

@@ -52,13 +52,13 @@ func Find(setting string) *Program {
 	p := &Program{data: os.Getenv("TESSDATA_PREFIX")}
 	switch setting {
 	case Off:
-		p.missing = "text recognition is turned off on the machine that reads documents (SLUICE_TESSERACT=off)"
+		p.missing = "text recognition is turned off on the machine that processes documents (SLUICE_TESSERACT=off)"
 		return p
 	case "":
 		setting = "tesseract"
 		p.missing = format.NoOCR
 	default:
-		p.missing = fmt.Sprintf("Tesseract was not found at %s on the machine that reads documents (SLUICE_TESSERACT)", setting)
+		p.missing = fmt.Sprintf("Tesseract was not found at %s on the machine that processes documents (SLUICE_TESSERACT)", setting)
 	}
 	path, err := exec.LookPath(setting)
 	if err == nil {
@@ -158,7 +158,7 @@ func (p *Program) run(ctx context.Context, picture *os.File, args ...string) ([]
 // Page recognises the text in a page's picture, after rewinding the file.
 func (p *Program) Page(ctx context.Context, picture *os.File, languages []string) (scan.Page, error) {
 	if _, err := picture.Seek(0, 0); err != nil {
-		return scan.Page{}, fmt.Errorf("reading the picture of a page: %w", err)
+		return scan.Page{}, fmt.Errorf("reading the page image: %w", err)
 	}
 	out, err := p.run(ctx, picture, "stdin", "stdout", "-l", strings.Join(languages, "+"), "--dpi", strconv.Itoa(format.ScanResolution), "--psm", "3", "hocr")
 	if err != nil {
@@ -181,7 +181,7 @@ func (p *Program) Layout(ctx context.Context, picture *os.File) (Layout, error) 
 		return Layout{}, nil
 	}
 	if _, err := picture.Seek(0, 0); err != nil {
-		return Layout{}, fmt.Errorf("reading the picture of a page: %w", err)
+		return Layout{}, fmt.Errorf("reading the page image: %w", err)
 	}
 	out, err := p.run(ctx, picture, "stdin", "stdout", "-l", orientation, "--dpi", strconv.Itoa(format.ScanResolution), "--psm", "0")
 	if err != nil {
