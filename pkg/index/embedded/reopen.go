@@ -86,14 +86,14 @@ func testWrite(dir string) (err error) {
 		return nil
 	}
 	if err != nil {
-		return fmt.Errorf("testing a write to the index: %w", err)
+		return fmt.Errorf("checking that the index is writable: %w", err)
 	}
 	defer func() { err = errors.Join(err, f.Close(), os.Remove(f.Name())) }()
 	if _, err := f.Write(make([]byte, diskTestBytes)); err != nil {
-		return fmt.Errorf("testing a write to the index: %w", err)
+		return fmt.Errorf("checking that the index is writable: %w", err)
 	}
 	if err := f.Sync(); err != nil {
-		return fmt.Errorf("testing a write to the index: %w", err)
+		return fmt.Errorf("checking that the index is writable: %w", err)
 	}
 	return nil
 }

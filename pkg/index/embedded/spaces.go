@@ -145,7 +145,7 @@ func (x *Index) acquire(ctx context.Context, id index.Space, create bool) (*hand
 		x.mu.Unlock()
 		select {
 		case <-ctx.Done():
-			return nil, fmt.Errorf("waiting for the index space of datastore %q: %w", id.DatastoreID, ctx.Err())
+			return nil, fmt.Errorf("waiting for the index of datastore %q: %w", id.DatastoreID, ctx.Err())
 		case <-changed:
 		}
 	}

@@ -69,7 +69,7 @@ func Open(ctx context.Context, dir string, id index.Space, number uint64, c cach
 	path := filepath.Join(dir, databaseName)
 	if _, err := os.Stat(path); err != nil {
 		if !errors.Is(err, os.ErrNotExist) {
-			return nil, fmt.Errorf("checking for the index space: %w", err)
+			return nil, fmt.Errorf("checking whether the index database exists: %w", err)
 		}
 		if hasVectors(dir) {
 			return nil, fmt.Errorf("%w: there are vectors, but no database", index.ErrCorrupt)

@@ -77,7 +77,7 @@ func (b *IVFState) IVF() *IVF { return &IVF{IVFState: *b, Broken: new(atomic.Boo
 func (c *IVF) Usable() bool { return c != nil && c.Radius.Known() && !c.Broken.Load() }
 
 // errIVF means that the IVF is damaged. No data is lost, because the IVF can be rebuilt.
-var errIVF = errors.New("the IVF of a space is damaged")
+var errIVF = errors.New("the IVF index of a space is damaged")
 
 // damaged marks the IVF as broken and returns errIVF with the cause.
 func (c *IVF) damaged(what string, err error) error {
