@@ -115,7 +115,7 @@ func (r *reader) leave(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), unpinTimeout)
 	defer cancel()
 	if err := r.broker.events.UnpinConsumer(ctx, ConsumerCatalog, catalogGroup); err != nil {
-		r.broker.log.Debug("could not unpin the consumer of events", "error", err)
+		r.broker.log.Debug("could not unpin the consumer for events", "error", err)
 	}
 }
 
@@ -134,7 +134,7 @@ func (r *reader) consumer(ctx context.Context) (jetstream.Consumer, error) {
 		PinnedTTL:      catalogPin,
 	})
 	if err != nil {
-		return nil, fmt.Errorf("creating the consumer of events: %w", err)
+		return nil, fmt.Errorf("creating the consumer for events: %w", err)
 	}
 	return c, nil
 }
@@ -245,7 +245,7 @@ func (r *reader) hasAllPending(ctx context.Context, consumer jetstream.Consumer,
 		if ctx.Err() != nil {
 			return false, nil
 		}
-		return false, fmt.Errorf("reading the state of the consumer of events: %w", err)
+		return false, fmt.Errorf("reading the state of the consumer for events: %w", err)
 	}
 	if info.NumAckPending != len(batch) {
 		return false, nil

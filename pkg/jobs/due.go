@@ -43,7 +43,7 @@ func (b *Broker) Due(ctx context.Context, handler DueHandler) error {
 			failures = 0
 		}
 		failures++
-		b.log.Warn("cannot read due refreshes; retrying", "error", err, "failures", failures)
+		b.log.Warn("cannot read scheduled refreshes; retrying", "error", err, "failures", failures)
 		wait(ctx, pause.delay(failures))
 	}
 	return nil
@@ -68,7 +68,7 @@ func (d *dueReader) read(ctx context.Context) (handled bool, err error) {
 		MaxAckPending: duePending,
 	})
 	if err != nil {
-		return false, fmt.Errorf("creating the consumer of due refreshes: %w", err)
+		return false, fmt.Errorf("creating the consumer for scheduled refreshes: %w", err)
 	}
 	for ctx.Err() == nil {
 		msg, err := consumer.Next(jetstream.FetchContext(ctx), jetstream.FetchHeartbeat(requestHeartbeat))
@@ -82,7 +82,7 @@ func (d *dueReader) read(ctx context.Context) (handled bool, err error) {
 			}
 		case errors.Is(err, nats.ErrTimeout), ctx.Err() != nil: // nothing became due before the request timed out
 		default:
-			return handled, fmt.Errorf("requesting due refreshes: %w", err)
+			return handled, fmt.Errorf("fetching scheduled refreshes: %w", err)
 		}
 	}
 	return handled, nil
@@ -93,7 +93,7 @@ func (d *dueReader) read(ctx context.Context) (handled bool, err error) {
 func (d *dueReader) deliver(ctx context.Context, msg jetstream.Msg) error {
 	meta, err := msg.Metadata()
 	if err != nil {
-		return fmt.Errorf("reading the metadata of a due refresh: %w", err)
+		return fmt.Errorf("reading the metadata of a scheduled refresh: %w", err)
 	}
 	parts := strings.Split(msg.Subject(), ".")
 	if len(parts) != 3 || checkIDs(parts[1], parts[2]) != nil {

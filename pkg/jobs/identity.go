@@ -133,7 +133,7 @@ func (b *Broker) isServed(ctx context.Context) (bool, error) {
 		return err
 	})
 	if err != nil {
-		return false, fmt.Errorf("reading the state of the consumer of events: %w", err)
+		return false, fmt.Errorf("reading the state of the consumer for events: %w", err)
 	}
 	return waiting, nil
 }

@@ -219,7 +219,7 @@ func (w *worker) consumer(ctx context.Context) (jetstream.Consumer, error) {
 		MaxAckPending: w.opts.MaxAckPending,
 	})
 	if err != nil {
-		return nil, fmt.Errorf("creating the consumer of %s jobs: %w", w.lane, err)
+		return nil, fmt.Errorf("creating the consumer for %s jobs: %w", w.lane, err)
 	}
 	return c, nil
 }

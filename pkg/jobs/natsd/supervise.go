@@ -74,7 +74,7 @@ var errReplaced = errors.New("this path now leads to another disk or directory")
 func (s *Server) checkDirectory() error {
 	held, err := s.lock.Stat()
 	if err != nil {
-		return fmt.Errorf("checking the lock of the NATS directory: %w", err)
+		return fmt.Errorf("checking the lock on the NATS directory: %w", err)
 	}
 	if now, err := os.Stat(s.lock.Path()); err != nil || !os.SameFile(held, now) {
 		return fmt.Errorf("%s: %w: mount the previous one again, or restart the service to use the new one", s.opts.Dir, errReplaced)
