@@ -60,7 +60,7 @@ func (s *Scheduler) Run(ctx context.Context) {
 	var background sync.WaitGroup
 	background.Go(func() {
 		if err := s.Schedules.Due(ctx, s.due); err != nil {
-			s.Log.ErrorContext(ctx, "stopped handling due refreshes", "error", err)
+			s.Log.ErrorContext(ctx, "stopped handling scheduled refreshes", "error", err)
 		}
 	})
 	defer background.Wait()
