@@ -194,7 +194,7 @@ func TestModelsThatAreNoRerankersAreRejected(t *testing.T) {
 			if err := os.Remove(filepath.Join(directory, "tokenizer.json")); err != nil {
 				t.Fatal(err)
 			}
-		}, []string{"tokenizer.json and vocab.txt are missing"}},
+		}, []string{"tokenizer.json nor vocab.txt"}},
 		"too few tokens": {pairs, func(t *testing.T, directory string) {
 			t.Helper()
 			tinymodel.WriteFile(t, directory, "tokenizer_config.json", map[string]any{"model_max_length": 4})

@@ -79,7 +79,7 @@ func (d directory) readTokenizer(s *settings) (*tokenizer, error) {
 func (d directory) readVocabulary(s *settings) (*tokenizer, error) {
 	data, err := d.read("vocab.txt", maxTokenizer)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, fmt.Errorf("%s and vocab.txt are missing; one of them is needed to split text into tokens", d.path("tokenizer.json"))
+		return nil, fmt.Errorf("found neither %s nor vocab.txt; one of them is needed to split text into tokens", d.path("tokenizer.json"))
 	}
 	if err != nil {
 		return nil, err

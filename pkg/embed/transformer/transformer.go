@@ -174,7 +174,7 @@ func (d directory) readNetwork(s *settings, kn *kernel, more func(*network, map[
 		}
 		return n, digestOf(data), nil
 	}
-	return nil, "", fmt.Errorf("%s and model.onnx are missing; one of them is needed for the weights (pytorch_model.bin is not read because it can run code)",
+	return nil, "", fmt.Errorf("found neither %s nor model.onnx; the weights must be in one of them (pytorch_model.bin is not used because it can run code)",
 		d.path("model.safetensors"))
 }
 
