@@ -83,16 +83,16 @@ func TestEveryReasonAndStageIsRecognised(t *testing.T) {
 		"without the answer":     {service: fake{status: "synched", chunks: []string{"a", "b"}}, answers: answer, reason: NotExtracted, detail: "does not contain the answer"},
 		"cut":                    {service: fake{chunks: []string{"x", "Look: the lever", "is red."}}, answers: answer, reason: CutInTwo, detail: "in the next"},
 		"excluded by filters":    {service: fake{chunks: []string{"a"}, excluded: true}, filters: `{"metadata": {"a": "b"}}`, reason: FilteredOut, detail: "filters exclude"},
-		"included by filters":    {service: fake{chunks: []string{"a"}, explained: ranked(service.Ranks{Lexical: 7, Dense: 8, Fused: 6, Adjusted: 6})}, filters: `{"metadata": {"a": "b"}}`, reason: RankedLow, stage: StageBoth, detail: "The search by words ranks it 7, and the search by meaning 8"},
+		"included by filters":    {service: fake{chunks: []string{"a"}, explained: ranked(service.Ranks{Lexical: 7, Dense: 8, Fused: 6, Adjusted: 6})}, filters: `{"metadata": {"a": "b"}}`, reason: RankedLow, stage: StageBoth, detail: "Keyword search ranks it 7, and semantic search 8"},
 		"a near-duplicate":       {service: fake{chunks: []string{"a"}, explained: map[string]service.Explained{"": {Dropped: []service.DroppedChunk{{ChunkID: "d0", Reason: "duplicate", For: "o3"}}}}}, reason: FilteredOut, detail: "near-duplicate of o3"},
 		"lost by the reranker":   {service: fake{chunks: []string{"a"}, explained: ranked(service.Ranks{Lexical: 1, Dense: 1, Fused: 1, Adjusted: 1, Reranked: 5})}, reason: RankedLow, stage: StageReranking, detail: "from rank 1 to 5"},
 		"lost by neighbours":     {service: fake{chunks: []string{"a"}, explained: ranked(service.Ranks{Lexical: 1, Dense: 1, Fused: 2, Adjusted: 4})}, reason: RankedLow, stage: StageNeighbours, detail: "ranks it 2"},
-		"outvoted by meaning":    {service: fake{chunks: []string{"a"}, explained: ranked(service.Ranks{Lexical: 1, Dense: 30, Fused: 4, Adjusted: 4})}, reason: RankedLow, stage: StageFusion, detail: "The search by words ranks it 1, but the search by meaning ranks it 30"},
-		"outvoted by words":      {service: fake{chunks: []string{"a"}, explained: ranked(service.Ranks{Dense: 2, Fused: 4, Adjusted: 4})}, reason: RankedLow, stage: StageFusion, detail: "The search by meaning ranks it 2"},
+		"outvoted by meaning":    {service: fake{chunks: []string{"a"}, explained: ranked(service.Ranks{Lexical: 1, Dense: 30, Fused: 4, Adjusted: 4})}, reason: RankedLow, stage: StageFusion, detail: "Keyword search ranks it 1, but semantic search ranks it 30"},
+		"outvoted by words":      {service: fake{chunks: []string{"a"}, explained: ranked(service.Ranks{Dense: 2, Fused: 4, Adjusted: 4})}, reason: RankedLow, stage: StageFusion, detail: "Semantic search ranks it 2"},
 		"without common words":   {service: fake{chunks: []string{"a"}, explained: ranked(service.Ranks{Dense: 9, Fused: 4, Adjusted: 4})}, reason: NotFound, stage: StageWords, detail: "none of the question's words"},
 		"without a vector":       {service: fake{chunks: []string{"a"}, explained: ranked(service.Ranks{Lexical: 9, Fused: 4, Adjusted: 4})}, reason: NotFound, stage: StageMeaning, detail: "no similar vector"},
 		"found by neither":       {service: fake{chunks: []string{"a"}}, reason: NotFound, stage: StageBoth, detail: "Neither"},
-		"found by meaning alone": {service: fake{chunks: []string{"a"}, explained: map[string]service.Explained{"dense": {Fragments: []service.ExplainedFragment{{}, {}, {}, only}}}}, reason: NotFound, stage: StageWords, detail: "meaning ranks it 4"},
+		"found by meaning alone": {service: fake{chunks: []string{"a"}, explained: map[string]service.Explained{"dense": {Fragments: []service.ExplainedFragment{{}, {}, {}, only}}}}, reason: NotFound, stage: StageWords, detail: "semantic search ranks it 4"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

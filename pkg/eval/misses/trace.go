@@ -160,15 +160,15 @@ func (t *tracer) rankedLow(datasource, chunk string, r service.Ranks) Miss {
 	case within(r.Fused) && r.Adjusted > t.o.K:
 		m.Stage, m.Detail = StageNeighbours, fmt.Sprintf("The combined search ranks it %d; its neighbouring chunks' scores or a penalty for link lists move it to %d.", r.Fused, r.Adjusted)
 	case within(r.Lexical):
-		m.Stage, m.Detail = StageFusion, fmt.Sprintf("The search by words ranks it %d, but the search by meaning ranks it %s.", r.Lexical, place(r.Dense))
+		m.Stage, m.Detail = StageFusion, fmt.Sprintf("Keyword search ranks it %d, but semantic search ranks it %s.", r.Lexical, place(r.Dense))
 	case within(r.Dense):
-		m.Stage, m.Detail = StageFusion, fmt.Sprintf("The search by meaning ranks it %d, but the search by words ranks it %s.", r.Dense, place(r.Lexical))
+		m.Stage, m.Detail = StageFusion, fmt.Sprintf("Semantic search ranks it %d, but keyword search ranks it %s.", r.Dense, place(r.Lexical))
 	case r.Lexical == 0:
-		m.Reason, m.Stage, m.Detail = NotFound, StageWords, fmt.Sprintf("It has none of the question's words, and the search by meaning ranks it %s.", place(r.Dense))
+		m.Reason, m.Stage, m.Detail = NotFound, StageWords, fmt.Sprintf("It has none of the question's words, and semantic search ranks it %s.", place(r.Dense))
 	case r.Dense == 0:
-		m.Reason, m.Stage, m.Detail = NotFound, StageMeaning, fmt.Sprintf("It has no similar vector, and the search by words ranks it %s.", place(r.Lexical))
+		m.Reason, m.Stage, m.Detail = NotFound, StageMeaning, fmt.Sprintf("It has no similar vector, and keyword search ranks it %s.", place(r.Lexical))
 	default:
-		m.Stage, m.Detail = StageBoth, fmt.Sprintf("The search by words ranks it %d, and the search by meaning %d.", r.Lexical, r.Dense)
+		m.Stage, m.Detail = StageBoth, fmt.Sprintf("Keyword search ranks it %d, and semantic search %d.", r.Lexical, r.Dense)
 	}
 	return m
 }
@@ -204,7 +204,7 @@ func (t *tracer) legs(ctx context.Context, q service.Query) (Miss, error) {
 	}
 	m := t.rankedLow(datasource, chunk, r)
 	if r.Lexical == 0 && r.Dense == 0 {
-		m.Reason, m.Stage, m.Detail = NotFound, StageBoth, fmt.Sprintf("Neither the search by words nor the search by meaning has it among the first %d.", depth)
+		m.Reason, m.Stage, m.Detail = NotFound, StageBoth, fmt.Sprintf("Neither keyword search nor semantic search has it among the first %d.", depth)
 	}
 	return m, nil
 }

@@ -126,7 +126,7 @@ func texts(ctx context.Context, s Service, datastoreID string) (all []service.Do
 		return err
 	})
 	if err == nil && len(all) == 0 {
-		err = errors.New("the datastore has no searchable text to try settings with")
+		err = errors.New("the datastore has no searchable text to test settings on")
 	}
 	return all, err
 }
