@@ -136,9 +136,9 @@ func (c *Crawler) retry(ctx context.Context, report reporter, e *crawl.Error, er
 	took := now.Sub(since)
 	switch {
 	case tries >= limit:
-		return jobs.Permanent(fmt.Errorf("gave up after %d attempts; the last error: %w", tries, err))
+		return jobs.Permanent(fmt.Errorf("gave up after %d attempts; last error: %w", tries, err))
 	case tries >= minTries && took >= time.Duration(limit)*lastRetry:
-		return jobs.Permanent(fmt.Errorf("gave up after %d attempts in %s; the last error: %w", tries, took.Round(time.Minute), err))
+		return jobs.Permanent(fmt.Errorf("gave up after %d attempts in %s; last error: %w", tries, took.Round(time.Minute), err))
 	}
 	delay := min(firstRetry<<min(job.Tries, 10), lastRetry)
 	return c.postpone(ctx, report, postponement{

@@ -29,9 +29,9 @@ func TestCrawlerClassifiesErrors(t *testing.T) {
 		"a host whose turn comes soon costs nothing":      {shortWait, 0, jobs.Snooze(time.Second/2, shortWait)},
 		"what is not about the page comes again as usual": {errDown, 0, errDown},
 		"what has failed for hours is given up": {down, defaultTries - 1,
-			jobs.Permanent(fmt.Errorf("gave up after 20 attempts; the last error: %w", down))},
+			jobs.Permanent(fmt.Errorf("gave up after 20 attempts; last error: %w", down))},
 		"so is a page of a host that is gone": {gone, defaultTries - 1,
-			jobs.Permanent(fmt.Errorf("gave up after 20 attempts; the last error: %w", gone))},
+			jobs.Permanent(fmt.Errorf("gave up after 20 attempts; last error: %w", gone))},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -60,7 +60,7 @@ func TestCrawlerClassifiesErrors(t *testing.T) {
 			t.Errorf("after the second: %v, %d attempts since %v", err, ev.Tries, ev.Since)
 		}
 		job.Tries, job.Since = 2, now().Add(-48*time.Hour)
-		want := jobs.Permanent(fmt.Errorf("gave up after 3 attempts in 48h0m0s; the last error: %w", tomorrow))
+		want := jobs.Permanent(fmt.Errorf("gave up after 3 attempts in 48h0m0s; last error: %w", tomorrow))
 		if _, err = fetch(job); !reflect.DeepEqual(err, want) {
 			t.Errorf("after the third: %v, want %v", err, want)
 		}
