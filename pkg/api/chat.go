@@ -310,7 +310,7 @@ func (s *server) streamChat(ctx context.Context, w http.ResponseWriter, t *agent
 	send := func(chunk any) error {
 		encoded, err := json.Marshal(chunk)
 		if err != nil {
-			return fmt.Errorf("encoding a chunk: %w", err)
+			return fmt.Errorf("encoding a chunk of the completion: %w", err)
 		}
 		return events.Send("", string(encoded))
 	}

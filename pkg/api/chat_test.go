@@ -229,7 +229,7 @@ func TestUnsupportedParametersAreRefused(t *testing.T) {
 		"a message of a tool":          {object{"messages": []any{says("tool", "x"), says("user", "q")}}, "messages[0].role", "no assistant message"},
 		"content of another kind":      {object{"messages": []any{says("user", 7)}}, "messages[0].content", "it must be a string of at most 1,048,576 characters, or an array"},
 		"no question":                  {object{"messages": []any{says("system", "s")}}, "messages", "no user message"},
-		"an answer that has begun":     {object{"messages": []any{says("user", "q"), says("assistant", "The")}}, "messages[1].role", "must be user"},
+		"an answer that has begun":     {object{"messages": []any{says("user", "q"), says("assistant", "The")}}, "messages[1].role", `must be "user"`},
 		"an empty question":            {object{"messages": []any{says("user", " \n")}}, "messages[0].content", "is empty"},
 		"a question without content":   {object{"messages": []any{object{"role": "user"}}}, "messages[0].content", "is empty"},
 		"no messages":                  {object{"messages": []any{}}, "messages", "the minimum is 1"},

@@ -41,7 +41,7 @@ func chatRule(body map[string]any) []domain.FieldError {
 		faults = append(faults, domain.FieldError{Field: "messages", Message: "contains no user message; the last user message is the question to answer"})
 	default:
 		if message, _ := messages[last].(map[string]any); message["role"] == string(domain.RoleAssistant) {
-			faults = append(faults, domain.FieldError{Field: fmt.Sprintf("messages[%d].role", last), Message: "is \"assistant\" in the last message; it must be user, because agents cannot continue an unfinished answer"})
+			faults = append(faults, domain.FieldError{Field: fmt.Sprintf("messages[%d].role", last), Message: "is \"assistant\" in the last message; it must be \"user\", because agents cannot continue an unfinished answer"})
 		}
 	}
 	return faults

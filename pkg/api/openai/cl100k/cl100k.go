@@ -53,7 +53,7 @@ func Decode(tokens []int) (string, error) {
 	var text strings.Builder
 	for i, token := range tokens {
 		if token < 0 || token >= Size {
-			return "", fmt.Errorf("token %d is %d; cl100k_base tokens are numbers from 0 to %d", i, token, Size-1)
+			return "", fmt.Errorf("the token at index %d is %d; cl100k_base token ids range from 0 to %d", i, token, Size-1)
 		}
 		text.WriteString(t.text[t.starts[token]:t.starts[token+1]])
 	}

@@ -32,7 +32,7 @@ func TestIncompleteCharactersAreLeftOut(t *testing.T) {
 func TestTokensThatDoNotExistAreRejected(t *testing.T) {
 	t.Parallel()
 	for _, token := range []int{-1, Size, 100_257, 1 << 40} {
-		if _, err := Decode([]int{791, token}); err == nil || !strings.Contains(err.Error(), "token 1 is ") {
+		if _, err := Decode([]int{791, token}); err == nil || !strings.Contains(err.Error(), "the token at index 1 is ") {
 			t.Errorf("token %d: error %v", token, err)
 		}
 	}

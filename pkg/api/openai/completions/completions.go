@@ -162,7 +162,7 @@ func (c Completion) Stream(w http.ResponseWriter, s Streaming, answer func(emit 
 	send := func(v any) error {
 		encoded, err := json.Marshal(v)
 		if err != nil {
-			return fmt.Errorf("encoding a piece: %w", err)
+			return fmt.Errorf("encoding a chunk of the completion: %w", err)
 		}
 		return events.Send("", string(encoded))
 	}
