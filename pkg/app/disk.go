@@ -41,14 +41,14 @@ func (d *disk) ready(ctx context.Context) error {
 func (d *disk) probe() (err error) {
 	f, err := os.CreateTemp(d.dir, "probe-*")
 	if err != nil {
-		return fmt.Errorf("testing a write to the disk: %w", err)
+		return fmt.Errorf("checking that the disk is writable: %w", err)
 	}
 	defer func() { err = errors.Join(err, f.Close(), os.Remove(f.Name())) }()
 	if _, err := f.Write(make([]byte, probeBytes)); err != nil {
-		return fmt.Errorf("testing a write to the disk: %w", err)
+		return fmt.Errorf("checking that the disk is writable: %w", err)
 	}
 	if err := f.Sync(); err != nil {
-		return fmt.Errorf("testing a write to the disk: %w", err)
+		return fmt.Errorf("checking that the disk is writable: %w", err)
 	}
 	return nil
 }
