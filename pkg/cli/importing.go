@@ -34,13 +34,16 @@ func (p *Program) importCommand() *cobra.Command {
 		Use:     "import FILE.jsonl|FILE.json|LIST.txt|FOLDER --datastore DATASTORE",
 		Short:   "Add documents from an export or a list of addresses",
 		GroupID: GroupUse, DisableFlagsInUseLine: true,
-		Long: "Add documents from an export of another system, from a list of web addresses (one per line), or from a folder, as\n" +
-			"ingest does. An export contains JSON objects: one after the other (JSONL), in an array, or in nested lists such as\n" +
-			"datastores or documents, as in Chaindesk's exports. Use - for standard input.\n\n" +
-			"By default, the text is in text, content, pageContent, page_content, body or config.text; the name is in name\n" +
-			"or title; the id is in custom_id, id or _id; the source is in source, url or config.source_url. A document with a web\n" +
-			"address but no text is a page that the service fetches. The id, or else a hash of the content,\n" +
-			"becomes the custom id, so that the next run sends only new and changed documents.",
+		Long: "Add documents from another system's export, a list of web addresses (one per line), or a folder, as ingest does. An\n" +
+			"export contains JSON objects: one after the other (JSONL), in an array, or in nested lists such as datastores or\n" +
+			"documents, as in Chaindesk's exports. Use - for standard input.\n\n" +
+			"These fields are used by default (the first one present):\n\n" +
+			"  Text:    text, content, pageContent, page_content, body, config.text\n" +
+			"  Name:    name, title, metadata.title\n" +
+			"  Id:      custom_id, customId, config.custom_id, metadata.custom_id, id, _id\n" +
+			"  Source:  source, url, source_url, config.source_url, metadata.source\n\n" +
+			"The service fetches documents that have a web address but no text. The id, or a hash of the content if there is none,\n" +
+			"becomes the custom id, so the next run sends only new and changed documents.",
 		Example: "sluice import articles.jsonl --datastore Articles --text-field body --id-field slug\n" +
 			"sluice import addresses.txt --datastore Web\nzcat dump.jsonl.gz | sluice import - --datastore Articles",
 		Args: Exactly("FILE"),

@@ -183,7 +183,7 @@ func accountFault(err error) error {
 	case 0:
 		return err
 	case http.StatusUnauthorized, http.StatusForbidden:
-		return WithExit(Forbidden, fmt.Errorf("%w; set OPENAI_API_KEY to a valid key of the account", err))
+		return WithExit(Forbidden, fmt.Errorf("%w; set OPENAI_API_KEY to a valid API key for the account", err))
 	case http.StatusNotFound:
 		return WithExit(NotFound, err)
 	default:

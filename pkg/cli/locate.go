@@ -31,9 +31,9 @@ func (w *ConnectionFlags) Flags(cmd *cobra.Command) {
 		value       *string
 		name, usage string
 	}{
-		{&w.URL, "url", "`address` of the service (default: SLUICE_URL, or else SLUICE_ADDR on this machine)"},
-		{&w.Key, "key", "API `key` (default: SLUICE_API_KEY, or else the file api-key in the data directory)"},
-		{&w.DataDir, "data-dir", "data `directory` of a local service, from which to read its API key (SLUICE_DATA_DIR)"},
+		{&w.URL, "url", "`address` of the service (default: SLUICE_URL if set, otherwise SLUICE_ADDR on this machine)"},
+		{&w.Key, "key", "API `key` (default: SLUICE_API_KEY if set, otherwise the api-key file in the data directory)"},
+		{&w.DataDir, "data-dir", "data `directory` of a local service; its API key is read from there (SLUICE_DATA_DIR)"},
 	} {
 		cmd.Flags().StringVar(f.value, f.name, "", f.usage)
 		cmd.Flags().Lookup(f.name).Annotations = map[string][]string{connectionFlag: {}}

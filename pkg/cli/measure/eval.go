@@ -32,7 +32,7 @@ type evalSettings struct {
 func (p commands) evalCommand() *cobra.Command {
 	var s evalSettings
 	cmd := &cobra.Command{
-		Use: "eval --datastore DATASTORE --queries FILE | --generate N", Short: "Measure retrieval quality with your questions",
+		Use: "eval --datastore DATASTORE --queries FILE | --generate N", Short: "Measure retrieval quality using your own questions",
 		GroupID: cli.GroupMeasure, Args: cli.NoArguments, DisableFlagsInUseLine: true,
 		Long: "Run questions against a datastore and print the nDCG, recall and MRR of each search mode with 95% confidence\n" +
 			"intervals, and the differences from hybrid. Nothing is changed. Each question is a line of JSON:\n\n" +
@@ -40,9 +40,9 @@ func (p commands) evalCommand() *cobra.Command {
 			"Each question needs relevant (the datasources that should be found, by custom id, id, name or web address), answer\n" +
 			"(text that a correct passage contains), or both. With --generate, the chat model writes the questions from samples\n" +
 			"of the content; it is set by SLUICE_CHAT_MODEL and by OPENAI_BASE_URL or OPENAI_API_KEY.\n\n" +
-			"A question may have filters, as in the API. --misses explains where expected results were lost. --try measures\n" +
-			"other settings on temporary copies of the texts, up to 1,000 documents and 8 MiB, and deletes the copies. Both suggest\n" +
-			"changes that would improve the results.",
+			"Questions can include filters, as in the API. --misses explains at which step expected results were lost. --try tests\n" +
+			"other settings on temporary copies of the content (up to 1,000 documents and 8 MiB), which are deleted afterwards.\n" +
+			"Both suggest changes that would improve the results.",
 		Example: "sluice eval --datastore Handbook --generate 200 --out q.jsonl\n" +
 			"sluice eval --datastore Handbook --queries q.jsonl --modes hybrid,lexical\n" +
 			"sluice eval --datastore Handbook --queries q.jsonl --misses 20",

@@ -40,8 +40,8 @@ func (p commands) backupCommand() *cobra.Command {
 		GroupID: cli.GroupOperate, Args: cli.Exactly("FILE"),
 		Long: "Back up a running service that stores everything in its data directory, or the directory itself if no service is\n" +
 			"running. FILE (usually .tar.zst) is replaced only when the backup is complete and on disk; - writes to standard\n" +
-			"output. To back up a service on another machine (--url, SLUICE_URL), set SLUICE_ADMIN_KEY to its value there. Exit\n" +
-			"code 6 means that the backup is complete, but the service had already lost some originals.",
+			"output. To back up a service on another machine (--url, SLUICE_URL), set SLUICE_ADMIN_KEY to the same value as\n" +
+			"on that machine. Exit code 6 means that the backup is complete, but the service had already lost some originals.",
 		Example: "sluice backup sluice.tar.zst\nsluice backup - --rate 20MiB | age -r KEY > sluice.age\nSLUICE_ADMIN_KEY=… sluice backup b.tar.zst --url http://sluice:8080",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if _, err := source.ParseRate(ask.rate); err != nil {

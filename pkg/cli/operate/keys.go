@@ -29,7 +29,8 @@ type keyFlags struct {
 func (p commands) keysCommand() *cobra.Command {
 	keys := &cobra.Command{
 		Use: "keys create|list|revoke", Short: "Create, list and revoke API keys", GroupID: cli.GroupOperate, DisableFlagsInUseLine: true,
-		Long: "Manage API keys directly in the database (DATABASE_URL, --data-dir or SLUICE_DATA_DIR). The service can be running.",
+		Long: "Manage API keys directly in the database (DATABASE_URL, --data-dir or SLUICE_DATA_DIR). This is safe while the\n" +
+			"service is running.",
 	}
 	var f keyFlags
 	opened := func(do func(context.Context, *catalog.Catalog, []string) error) func(*cobra.Command, []string) error {

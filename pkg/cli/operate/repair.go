@@ -22,9 +22,9 @@ func (p commands) repairCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "repair [--prune] [--wait=false]", Short: "Check stored data and repair inconsistencies", DisableFlagsInUseLine: true,
 		GroupID: cli.GroupOperate, Args: cli.NoArguments,
-		Long: "Ask a running api process to check the index, the originals, the job log and the catalog (DATABASE_URL, --data-dir\n" +
-			"or SLUICE_DATA_DIR) against each other and to repair any differences. Documents that need re-indexing are queued;\n" +
-			"their results are incomplete until that is done.",
+		Long: "Have a running api process cross-check the index, originals, job log and catalog, and repair any differences. The\n" +
+			"catalog is set by DATABASE_URL, --data-dir or SLUICE_DATA_DIR. Documents that need re-indexing are queued; their\n" +
+			"results are incomplete until that is done.",
 		Example: "sluice repair",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			c, err := openCatalog(cmd.Context(), p.Environ, dir)

@@ -25,8 +25,8 @@ func (p commands) replayCommand() *cobra.Command {
 		Use: "replay --datastore DATASTORE | --all [--failed] [--since TIME] [--refresh] [--wait=false]", DisableFlagsInUseLine: true,
 		Short: "Re-index stored documents", GroupID: cli.GroupOperate, Args: cli.NoArguments,
 		Long: "Re-index documents in the catalog (DATABASE_URL, --data-dir or SLUICE_DATA_DIR), for example after failures or a\n" +
-			"change of settings. They stay searchable, and new content is processed first. The service can be running, or be\n" +
-			"started later.",
+			"settings change. Documents stay searchable, and new content takes priority. You can run this while the service is\n" +
+			"running or before starting it.",
 		Example: "sluice replay --failed\nsluice replay --all --refresh --wait=false",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			switch {

@@ -30,9 +30,8 @@ func (p commands) restoreCommand() *cobra.Command {
 		Use: "restore (FILE | -) (--data DIR | --check)", Short: "Restore a backup into a new data directory", DisableFlagsInUseLine: true,
 		GroupID: cli.GroupOperate, Args: cli.Exactly("FILE"),
 		Long: "Create a data directory from a backup; use - for standard input. A service started with the directory\n" +
-			"rebuilds the index and continues unfinished jobs. Exit code 6 means that the archive is damaged and nothing was\n" +
-			"restored, or that the whole backup was restored, but the service had already lost some originals when the backup\n" +
-			"was made.",
+			"rebuilds the index and continues unfinished jobs. Exit code 6 means one of two things: the archive is damaged and\n" +
+			"nothing was restored, or everything was restored but some originals were already missing when the backup was made.",
 		Example: "sluice restore sluice.tar.zst --check\nsluice restore sluice.tar.zst --data ./data",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if check == (dir != "") {
