@@ -24,8 +24,8 @@ import (
 type engines struct {
 	embedded *embedded.Index // nil if this process does not open it
 	remote   []remoteEngine  // the first one is the default for new datastores
-	// rebuilding describes what is missing from the embedded index, or returns "" if it is complete. It is nil in
-	// processes that can't tell what is missing.
+	// rebuilding describes the content missing from the embedded index, or returns "" if it is complete. It is nil in
+	// processes that don't know.
 	rebuilding func(context.Context) string
 }
 
@@ -34,7 +34,7 @@ type remoteEngine struct {
 	name domain.Engine
 	remoteIndex
 	rebuild *rebuild
-	// rebuilding describes what is missing from this engine; see engines.rebuilding.
+	// rebuilding describes the content missing from this engine; see engines.rebuilding.
 	rebuilding func(context.Context) string
 }
 

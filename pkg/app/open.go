@@ -222,8 +222,8 @@ func (s *Service) openIndexes(ctx context.Context) error {
 	return nil
 }
 
-// openEmbedded opens the index in the data directory. Of the processes that share a catalog, only one may have an
-// embedded index. Otherwise each process would search only its own index and miss the content in the others.
+// openEmbedded opens the index in the data directory. Only one of the processes that share a catalog may have
+// an embedded index. Otherwise each process would search only its own index and miss the content in the others.
 func (s *Service) openEmbedded(ctx context.Context) error {
 	release, err := s.catalog.Hold(ctx, "embedded index")
 	if err != nil {

@@ -7,7 +7,7 @@ type SiteReach struct {
 	Pages    int64 // the site's pages, including Refused
 	Refused  int64 // pages excluded by the scope
 	Leads    int64 // refused pages that are still read for their links
-	MaxLeads int64 // maximum of Leads
+	MaxLeads int64 // limit for Leads
 	patterns *Patterns
 }
 

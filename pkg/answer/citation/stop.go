@@ -15,7 +15,7 @@ type stopFilter struct {
 	pending   string // start of a sequence
 }
 
-// write processes more text. It returns what can be emitted, and whether a stop sequence was found.
+// write processes more text. It returns the text that can be emitted and whether a stop sequence was found.
 func (s *stopFilter) write(piece string) (text string, stopped bool) {
 	text = s.pending + piece
 	begin, end := -1, len(text)+1
