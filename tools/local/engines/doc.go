@@ -13,4 +13,6 @@
 // and TEST_MILVUS_LITE_ADDR to the addresses of running servers.
 //
 // [ChromiumForTest] returns the path to Chromium, which tests start themselves.
+//
+// The user in TEST_POSTGRES_URL must be a superuser, because tests empty the tables with foreign keys switched off.
 package engines
